@@ -1,0 +1,1 @@
+"""Builds the published site and its data files from what the engine says of every checkpoint."""

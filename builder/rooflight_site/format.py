@@ -1,0 +1,109 @@
+"""The one number formatter of the site: an exact value and its unit in, the text a reader sees out.
+
+Three significant digits everywhere; the exact value stands in the formula tip. Nothing is ever shown as zero
+because it is unknown: a missing value is an em dash.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+from fractions import Fraction
+
+MISSING = "—"
+GAP = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit
+DIGITS = 3
+
+Number = int | float | Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A figure as text. `decimal` differs from `text` only where binary prefixes are used (GiB against GB)."""
+
+    text: str
+    decimal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Prefixes of one base: the n-th stands for base to the n."""
+
+    base: int
+    names: Sequence[str]
+    exact_below: int = 1000  # counts under this are written out
+
+
+_COUNT = Scale(1000, ("", "K", "M", "B", "T", "Q"))
+_FLOP = Scale(1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "ZFLOP"))
+_BYTE = Scale(1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))
+_BYTE_DECIMAL = Scale(1000, ("B", "kB", "MB", "GB", "TB", "PB", "EB"))
+
+_SCALES: dict[str, tuple[Scale, Scale, str]] = {
+    "parameter": (_COUNT, _COUNT, ""),
+    "element": (_COUNT, _COUNT, ""),
+    "FLOP": (_FLOP, _FLOP, ""),
+    "byte": (_BYTE, _BYTE_DECIMAL, ""),
+    "byte/token": (_BYTE, _BYTE_DECIMAL, ""),
+}
+
+_PLAIN: dict[str, str] = {"token": "", "layer": "", "copy": "", "1": "", "FLOP/byte": "FLOP/B"}
+
+
+def shown(value: Number | None, unit: str) -> Shown:
+    """The text of one figure, with its unit where the unit is not plain from the column."""
+    if value is None:
+        return Shown(MISSING, MISSING)
+    if unit in _SCALES:
+        first, second, suffix = _SCALES[unit]
+        return Shown(_scaled(value, first) + suffix, _scaled(value, second) + suffix)
+    suffix = _PLAIN[unit]
+    text = grouped(value) if _is_count(value) else _rounded(Fraction(value))
+    return Shown(*(2 * (text + (GAP + suffix if suffix else ""),)))
+
+
+def exact(value: Number) -> str:
+    """The value in full: digits in groups of three, a fraction as a fraction, a float as Python writes it."""
+    if isinstance(value, Fraction) and value.denominator != 1:
+        return f"{grouped(value.numerator)}/{grouped(value.denominator)}"
+    return grouped(value) if _is_count(value) else repr(float(value))
+
+
+def grouped(value: Number) -> str:
+    """A whole number with a comma every three digits."""
+    return f"{int(value):,}"
+
+
+def tokens(value: int) -> str:
+    """A context length the way people say it: 4K, 32K, 128K, else the digits."""
+    thousands, rest = divmod(value, 1024)
+    return f"{grouped(thousands)}K" if thousands and not rest else grouped(value)
+
+
+def _is_count(value: Number) -> bool:
+    return isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1)
+
+
+def _scaled(value: Number, scale: Scale) -> str:
+    size = abs(Fraction(value))
+    step = 0
+    # The rounded text decides, so that 999,999 becomes 1.00 M and never 1000 K.
+    while step < len(scale.names) - 1 and _round(size / scale.base**step) >= scale.exact_below:
+        step += 1
+    number = grouped(value) if step == 0 and _is_count(value) else _rounded(Fraction(value) / scale.base**step)
+    name = scale.names[step]
+    return number + (GAP + name if name else "")
+
+
+def _round(value: Fraction) -> Decimal:
+    # 50 digits carry any quotient the site meets; the second rounding is the one a reader sees.
+    wide = Context(prec=50).divide(Decimal(value.numerator), Decimal(value.denominator))
+    return Context(prec=DIGITS, rounding=ROUND_HALF_EVEN).plus(wide)
+
+
+def _rounded(value: Fraction) -> str:
+    """Three significant digits without an exponent: 8.03, 16.1, 140, 0.977."""
+    if value == 0:
+        return "0"
+    rounded = _round(value)
+    decimals = max(0, DIGITS - 1 - rounded.adjusted())
+    return f"{rounded:,.{decimals}f}"

@@ -1,0 +1,239 @@
+"""From the engine's records to what pages and data files hold. The sole serializer: nothing else reads `.value`.
+
+A document is plain JSON: `models` maps a model id to its quantities (by key) and symbols (by name); `formulas` holds
+each formula once, under an id made from what it says, so that models of one architecture share them.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any
+
+from rooflight import expr
+from rooflight.api.records import CacheCard, ComponentCard, Inspection, LayerKind, NodeRow, PhaseFigures, Symbol
+from rooflight.values import UNITS, Quantity
+from rooflight_site.commands import formula_command
+from rooflight_site.format import exact, shown, tokens
+
+INSPECTION_SCHEMA = "rooflight.inspection/1"
+GALLERY_SCHEMA = "rooflight.models/1"
+
+Json = dict[str, Any]
+
+PHASE_COLUMNS = ("matmul_flops", "other_flops", "weight_bytes", "activation_bytes", "kv_bytes")
+GALLERY_FIGURES = (
+    "params.total",
+    "params.active",
+    "layers",
+    "max_context",
+    "cache.bytes_per_token",
+    "cache.bytes",
+    "weights.bytes",
+)
+GALLERY_SYMBOLS = ("d_model",)
+
+
+class Formulas:
+    """The formula dictionary of one document. `add` answers the id under which the formula stands."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, Json] = {}
+
+    def add(self, formula: Any) -> str:
+        if _is_number(formula):
+            return self._keep(exact(formula), f"<math><mn>{exact(formula)}</mn></math>", {}, [])
+        parts = {name: self.add(part) for name, part in dict(expr.definitions(formula)).items()}
+        return self._keep(expr.text(formula), expr.mathml(formula), parts, sorted(map(str, expr.free_symbols(formula))))
+
+    def _keep(self, text: str, mathml: str, parts: Mapping[str, str], symbols: list[str]) -> str:
+        # Two architectures may print alike and mean different parts by one name, so the parts belong to the identity.
+        identity = "\n".join([text, *(f"{name}={part}" for name, part in parts.items())])
+        name = hashlib.sha256(identity.encode()).hexdigest()[:10]
+        self.entries[name] = {"text": text, "mathml": mathml, "definitions": dict(parts), "symbols": symbols}
+        return name
+
+    def symbols_of(self, name: str) -> set[str]:
+        """Every symbol a formula needs, those of its parts included."""
+        entry = self.entries[name]
+        return set(entry["symbols"]).union(*(self.symbols_of(part) for part in entry["definitions"].values()))
+
+
+class Book:
+    """The quantities of one model. A key names one figure: saying it twice with another value is an error."""
+
+    def __init__(self, model_id: str, formulas: Formulas) -> None:
+        self.model_id = model_id
+        self.formulas = formulas
+        self.quantities: dict[str, Json] = {}
+
+    def add(self, quantity: Quantity) -> str:
+        """The quantity's key, once it stands in the book."""
+        if not isinstance(quantity, Quantity):
+            raise TypeError(f"{self.model_id}: a page shows only Quantity, which has a formula; got {quantity!r}")
+        entry = self._entry(quantity)
+        if self.quantities.setdefault(quantity.key, entry) != entry:
+            raise ValueError(
+                f"{self.model_id}: {quantity.key} was {self.quantities[quantity.key]['exact']} "
+                f"and is now {entry['exact']}: one key, one figure"
+            )
+        return quantity.key
+
+    def _entry(self, quantity: Quantity) -> Json:
+        if quantity.unit not in UNITS:
+            raise ValueError(f"{self.model_id}: {quantity.key} has the unknown unit {quantity.unit!r}")
+        figure = shown(quantity.value, quantity.unit)
+        return {
+            "label": quantity.label,
+            "value": _json_number(quantity.value),
+            "exact": exact(quantity.value),
+            "unit": quantity.unit,
+            "text": figure.text,
+            "decimal": figure.decimal,
+            "formula": self.formulas.add(quantity.formula),
+            "command": formula_command(self.model_id, quantity.key),
+        }
+
+
+def inspection(model: Inspection) -> Json:
+    """The data file of one model and, unchanged, what its Inspector page is rendered from."""
+    formulas = Formulas()
+    book = Book(model.facts.id, formulas)
+    page = {
+        "schema": INSPECTION_SCHEMA,
+        "id": model.facts.id,
+        "facts": _facts(model),
+        "deployment": {phase: dict(values) for phase, values in model.deployment.items()},
+        "headline": {name: book.add(figure) for name, figure in model.headline.items()},
+        "params_by_role": {role: book.add(figure) for role, figure in model.params_by_role.items()},
+        "kinds": [_kind(kind, book) for kind in model.kinds],
+        "rows": [_row(row, book) for row in model.rows],
+        "totals": {phase: {name: book.add(f) for name, f in row.items()} for phase, row in model.totals.items()},
+    }
+    return page | _document(formulas, {model.facts.id: (book, model.symbols)})
+
+
+def gallery(models: Iterable[Inspection]) -> Json:
+    """One row per model, the largest first, each with the figures the Gallery shows."""
+    formulas = Formulas()
+    rows, books = [], {}
+    for model in models:
+        book = Book(model.facts.id, formulas)
+        figures = {name: book.add(model.headline[name]) for name in GALLERY_FIGURES if name in model.headline}
+        books[model.facts.id] = (book, model.symbols)
+        rows.append(_facts(model) | {"figures": figures})
+    document = _document(formulas, books, GALLERY_SYMBOLS)
+
+    def size_then_name(row: Json) -> tuple[float, str]:
+        figures = document["models"][row["id"]]["quantities"]
+        return -figures[row["figures"]["params.total"]]["value"], row["name"].casefold()
+
+    return {"schema": GALLERY_SCHEMA, "rows": sorted(rows, key=size_then_name)} | document
+
+
+def _document(formulas: Formulas, books: Mapping[str, tuple[Book, Mapping[str, Symbol]]], keep: Iterable[str] = ()) -> Json:
+    models = {}
+    for model_id, (book, symbols) in books.items():
+        # The gallery names the symbols it keeps; an inspection keeps them all, for its own table.
+        used = set(keep) | {s for q in book.quantities.values() for s in formulas.symbols_of(q["formula"])}
+        names = [name for name in symbols if not keep or name in used]
+        models[model_id] = {
+            "quantities": book.quantities,
+            "symbols": {name: _symbol(symbols[name]) for name in names},
+        }
+    return {"models": models, "formulas": formulas.entries}
+
+
+def _facts(model: Inspection) -> Json:
+    facts = model.facts
+    contexts = sorted({values["context"] for values in model.deployment.values() if "context" in values})
+    return {
+        "id": facts.id,
+        "lab": facts.lab,
+        "name": facts.name,
+        "architecture": facts.architecture,
+        "family": facts.family,
+        "attention": facts.attention,
+        "dtype": facts.dtype,
+        "config_state": facts.config_state,
+        "source": facts.source,
+        "released": facts.released,
+        "notes": list(facts.notes),
+        "reference_context": tokens(contexts[-1]) if contexts else None,
+    }
+
+
+def _symbol(symbol: Symbol) -> Json:
+    return {
+        "value": _json_number(symbol.value),
+        "exact": exact(symbol.value),
+        "meaning": symbol.meaning,
+        "source": symbol.source,
+    }
+
+
+def _kind(kind: LayerKind, book: Book) -> Json:
+    return {
+        "name": kind.name,
+        "layers": kind.layers,
+        "count": book.add(kind.count),
+        "params": book.add(kind.params),
+        "components": [_component(component, book) for component in kind.components],
+    }
+
+
+def _component(card: ComponentCard, book: Book) -> Json:
+    return {
+        "slot": card.slot,
+        "component": card.component,
+        "role": card.role,
+        "doc": card.doc,
+        "params": book.add(card.params),
+        "facts": [{"meaning": meaning, "symbol": name, "exact": exact(value)} for meaning, name, value in card.facts],
+        "cache": [_cache(entry, book) for entry in card.cache],
+    }
+
+
+def _cache(card: CacheCard, book: Book) -> Json:
+    return {
+        "node": card.node,
+        "kind": card.kind,
+        "growth": card.growth,
+        "layers": book.add(card.layers),
+        "bytes_per_token": book.add(card.bytes_per_token),
+        "bytes_at_context": book.add(card.bytes_at_context),
+    }
+
+
+def _row(row: NodeRow, book: Book) -> Json:
+    return {
+        "id": row.id,
+        "group": row.group,
+        "component": row.component,
+        "role": row.role,
+        "op": row.op,
+        "summary": row.summary,
+        "copies": book.add(row.copies),
+        "params": book.add(row.params),
+        "params_all": book.add(row.params_all),
+        "stored_bytes": book.add(row.stored_bytes),
+        "tensors": list(row.tensors),
+        "phases": {phase: _phase(figures, book) for phase, figures in row.phases.items()},
+    }
+
+
+def _phase(figures: PhaseFigures, book: Book) -> Json:
+    columns = {name: book.add(getattr(figures, name)) for name in PHASE_COLUMNS}
+    return {"shape": figures.shape, "shape_values": figures.shape_values} | columns
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Fraction)
+
+
+def _json_number(value: Any) -> int | float:
+    """An int stays exact at any size; anything else becomes the nearest double."""
+    if not _is_number(value) or isinstance(value, bool) or not math.isfinite(value):
+        raise TypeError(f"a page shows a finite number; got {value!r}")
+    whole = isinstance(value, int) or (isinstance(value, Fraction) and value.denominator == 1)
+    return int(value) if whole else float(value)

@@ -1,0 +1,54 @@
+"""Every number of the site passes through one formatter; these rows are its contract."""
+
+from fractions import Fraction
+
+import pytest
+from rooflight.values import UNITS
+from rooflight_site.format import MISSING, exact, shown, tokens
+
+ROWS = [
+    ("zero_bytes", 0, "byte", "0 B", "0 B"),
+    ("bytes_are_written_out_below_a_thousand", 576, "byte", "576 B", "576 B"),
+    ("kv_per_token", 131072, "byte/token", "128 KiB", "131 kB"),
+    ("three_digits_before_the_next_prefix", 1023 * 1024, "byte", "0.999 MiB", "1.05 MB"),
+    ("weights", 16_060_522_496, "byte", "15.0 GiB", "16.1 GB"),
+    ("terabytes", 811_706_908_672, "byte", "756 GiB", "812 GB"),
+    ("parameters", 8_030_261_248, "parameter", "8.03 B", "8.03 B"),
+    ("parameters_never_read_1000_K", 999_999, "parameter", "1.00 M", "1.00 M"),
+    ("few_parameters", 768, "parameter", "768", "768"),
+    ("many_parameters", 405_853_388_800, "parameter", "406 B", "406 B"),
+    ("flops", 15_009_562_624, "FLOP", "15.0 GFLOP", "15.0 GFLOP"),
+    ("petaflops", 3_400_000_000_000_000, "FLOP", "3.40 PFLOP", "3.40 PFLOP"),
+    ("context_is_exact", 131072, "token", "131,072", "131,072"),
+    ("layers", 126, "layer", "126", "126"),
+    ("intensity", Fraction(1, 3), "FLOP/byte", "0.333 FLOP/B", "0.333 FLOP/B"),
+    ("pure_float", 1234.5, "1", "1,230", "1,230"),
+    ("half_to_even_on_the_exact_value", Fraction(12345, 1000), "1", "12.3", "12.3"),
+    ("missing", None, "byte", MISSING, MISSING),
+]
+
+
+@pytest.mark.parametrize(("value", "unit", "text", "decimal"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS])
+def test_a_figure_reads(value, unit, text, decimal):
+    figure = shown(value, unit)
+    assert (figure.text.replace("\u202f", " "), figure.decimal.replace("\u202f", " ")) == (text, decimal)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_every_unit_of_the_engine_can_be_shown(unit):
+    assert shown(12_345, unit).text
+
+
+def test_an_unknown_unit_is_an_error():
+    with pytest.raises(KeyError):
+        shown(1, "furlong")
+
+
+def test_exact_values_lose_nothing():
+    assert exact(2**70) == "1,180,591,620,717,411,303,424"
+    assert exact(Fraction(1, 3)) == "1/3"
+    assert exact(0.1) == "0.1"
+
+
+def test_round_contexts_are_said_as_people_say_them():
+    assert [tokens(n) for n in (4096, 32768, 131072, 1048576, 1000, 512)] == ["4K", "32K", "128K", "1,024K", "1,000", "512"]
