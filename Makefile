@@ -1,0 +1,57 @@
+# Names for the project's commands. Settings live in pyproject.toml; what an environment holds, in requirements/.
+
+PY       := .venv/bin/python
+SITE_DIR ?= site
+PORT     ?= 8000
+JOBS     ?= 2
+ARGS     ?=
+
+export PYTHON
+
+.DEFAULT_GOAL := help
+.PHONY: help site serve test unit lint format bench lock browser clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+
+site: ## build the whole site into site/
+	@sh tools/venv.sh site
+	@.venv/bin/rooflight build --out $(SITE_DIR) --jobs $(JOBS)
+	@echo "Built $(SITE_DIR)/. View it with: make serve"
+
+serve: ## show site/ at http://localhost:8000 (PORT=… for another port)
+	@sh tools/venv.sh site
+	@$(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE_DIR)
+
+test: lint ## lint, types, architecture and all tests
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+unit: ## the quick tests only: no browser, nothing slow
+	@sh tools/venv.sh test
+	@$(PY) -m pytest -n $(JOBS) --dist loadgroup -m "not slow and not browser and not large" $(ARGS)
+
+lint: ## ruff, basedpyright and the room contracts
+	@sh tools/venv.sh test
+	@$(PY) -m ruff check
+	@$(PY) -m ruff format --check
+	@$(PY) -m basedpyright --pythonpath $(PY)
+	@.venv/bin/lint-imports
+
+format: ## let ruff format the code and apply its safe fixes
+	@sh tools/venv.sh test
+	@$(PY) -m ruff check --fix
+	@$(PY) -m ruff format
+
+bench: ## measure, with a time per model (reports, gates nothing)
+	@sh tools/venv.sh test
+	@$(PY) -m pytest tests/bench -m bench -s $(ARGS)
+
+lock: ## resolve pyproject.toml into requirements/*.txt again (UPGRADE=1 for newer versions)
+	@sh tools/lock.sh
+
+browser: ## install Chromium for the browser tests where there is none (Debian, as root)
+	@sh tools/browser.sh
+
+clean: ## remove what these commands made
+	rm -rf .venv site build dist .cache .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	find engine builder tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
