@@ -1,0 +1,63 @@
+"""Importing the engine is quick and pulls in no library: a page loads it on every visit."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "sympy", "yaml", "click", "rich", "jinja2", "mkdocs")
+BUDGET_S = 0.050
+RUNS = 7
+PROBE = """
+import json, sys, time
+before = set(sys.modules)
+start = time.process_time()
+for name in {names!r}:
+    __import__(name)
+seconds = time.process_time() - start
+print(json.dumps({{"seconds": seconds, "modules": sorted(set(sys.modules) - before)}}))
+"""
+
+
+def cost_of(names, *paths):
+    """CPU seconds and the modules that importing the names adds, in an interpreter that has imported nothing else."""
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths))}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-c", PROBE.format(names=names)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def heavy_ones(modules):
+    return sorted({module.partition(".")[0] for module in modules} & set(HEAVY))
+
+
+def inner_rooms(engine):
+    return sorted(
+        f"rooflight.{path.parent.name}" for path in engine.glob("*/__init__.py") if path.parent.name != "edge"
+    )
+
+
+def test_the_engine_imports_no_library(engine):
+    cost = cost_of(["rooflight", *inner_rooms(engine)], engine.parent)
+    assert "rooflight" in cost["modules"]
+    assert heavy_ones(cost["modules"]) == []
+
+
+def test_the_engine_imports_in_50_ms(engine):
+    # The best of several: a busy machine can only make an import slower. The first run also compiles the files.
+    best = min(cost_of(["rooflight", *inner_rooms(engine)], engine.parent)["seconds"] for _ in range(RUNS))
+    assert best < BUDGET_S, f"{best * 1000:.0f} ms"
+
+
+@pytest.mark.parametrize("library", ["yaml", "numpy", "sympy"])
+def test_a_planted_library_is_seen(tmp_path, library):
+    (tmp_path / "rooflight.py").write_text(f"import {library}\n", encoding="utf-8")
+    assert library in heavy_ones(cost_of(["rooflight"], tmp_path)["modules"])
+
+
+def test_a_planted_slow_import_is_seen(tmp_path):
+    (tmp_path / "rooflight.py").write_text("sum(range(20_000_000))\n", encoding="utf-8")
+    assert cost_of(["rooflight"], tmp_path)["seconds"] > BUDGET_S
