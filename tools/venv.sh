@@ -1,9 +1,9 @@
 #!/bin/sh
 # Brings .venv to what one lock file says, plus this checkout itself, editable. Usage: tools/venv.sh LOCK
 #
-# LOCK is the stem of a file in requirements/. The stamp's name is a checksum of everything that decides what the
-# environment holds, so a second run does nothing, and a new lock, a changed pyproject.toml or a moved checkout does it
-# all again. PYTHON names the interpreter; without it the newest supported one is taken.
+# LOCK is the stem of a file in requirements/. The stamp's name is a checksum of what decides what the environment
+# holds, so a second run does nothing, and a new lock or a changed pyproject.toml installs again. PYTHON names the
+# interpreter; without it the newest supported one is taken.
 set -eu
 
 lock=${1:?usage: tools/venv.sh LOCK}
@@ -41,18 +41,30 @@ command -v git >/dev/null 2>&1 || missing git git
 # Nothing here may depend on what the caller exported for another environment.
 unset PYTHONPATH PYTHONHOME VIRTUAL_ENV
 
-state=$({ pwd; cat "requirements/$lock.txt" pyproject.toml tools/package_data.py; } | cksum | cut -d ' ' -f 1)
-stamp=$venv/stamp-$lock-$state
-if [ -e "$stamp" ] && [ -x $venv/bin/python ]; then
-    exit 0
-fi
+usable() {
+    recent_enough $venv/bin/python || return 1
+    [ -x $venv/bin/pip ] || return 1
+    # The scripts in an environment hold its path, so one that was moved along with its checkout is of no use.
+    [ "$(cat $venv/made-in 2>/dev/null)" = "$(pwd)" ] || return 1
+    [ -z "${PYTHON:-}" ] || [ "$(version "$PYTHON")" = "$(version $venv/bin/python)" ]
+}
 
-if ! recent_enough $venv/bin/python || [ ! -x $venv/bin/pip ]; then
+version() {
+    "$1" -c 'import sys; print(sys.version)' 2>/dev/null
+}
+
+if ! usable; then
     python=$(interpreter)
     "$python" -c 'import ensurepip, venv' >/dev/null 2>&1 || missing "Python's venv module" python3-venv
     echo "rooflight: making $venv with $("$python" --version 2>&1)"
     rm -rf $venv
     "$python" -m venv $venv
+    pwd >$venv/made-in
+fi
+
+stamp=$venv/stamp-$lock-$(cat "requirements/$lock.txt" pyproject.toml tools/package_data.py | cksum | cut -d ' ' -f 1)
+if [ -e "$stamp" ]; then
+    exit 0
 fi
 
 echo "rooflight: installing requirements/$lock.txt"
