@@ -7,7 +7,7 @@ V vocabulary, E routed experts, k experts a token uses, Fe expert width.
 
 
 def gqa_attention(D, H, Hkv, dh, *, qkv_bias=False, o_bias=False, qk_norm=False):
-    """One grouped-query attention: Q, K, V and output projections (Ainslie et al., "GQA"; Hkv = H is multi-head, Vaswani
+    """One grouped-query attention: Q, K, V and output projections (Ainslie et al., "GQA"; Hkv = H: multi-head, Vaswani
     et al., "Attention is all you need"). QK-norm adds one weight per head element for Q and for K (Qwen3 report)."""
     weights = D * H * dh + 2 * D * Hkv * dh + H * dh * D
     biases = int(qkv_bias) * (H * dh + 2 * Hkv * dh) + int(o_bias) * D
