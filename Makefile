@@ -2,7 +2,6 @@
 
 PY       := .venv/bin/python
 SITE_DIR ?= site
-PORT     ?= 8000
 JOBS     ?= 2
 ARGS     ?=
 
@@ -17,11 +16,11 @@ help: ## list the targets
 site: ## build the whole site into site/
 	@sh tools/venv.sh site
 	@.venv/bin/rooflight build --out $(SITE_DIR) --jobs $(JOBS)
-	@echo "Built $(SITE_DIR)/. View it with: make serve"
+	@echo "Built $(SITE_DIR)/. View it with: make serve (or .venv/bin/rooflight serve)"
 
-serve: ## show site/ at http://localhost:8000 (PORT=… for another port)
+serve: ## show site/ in a browser on this machine
 	@sh tools/venv.sh site
-	@$(PY) -m http.server $(PORT) --bind 127.0.0.1 --directory $(SITE_DIR)
+	@.venv/bin/rooflight serve $(ARGS)
 
 test: lint ## lint, types, architecture and all tests
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
