@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+import operator
+from collections.abc import Iterable
+from types import ModuleType
+from typing import Any
 
 from rooflight.expr.formula import Expr
-from rooflight.expr.scalars import exact, exact_power, ratio
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from types import ModuleType
-
-    from rooflight.expr.scalars import Value
+from rooflight.expr.scalars import Value, exact, exact_power, ratio
 
 # Kinds by exact type, not by isinstance: np.float64 is a float, and the table is the faster of the two.
 SCALAR, ARRAY, FORMULA = 0, 1, 2
-_KINDS: dict[type, int] = {int: SCALAR, float: SCALAR, bool: SCALAR, Expr: FORMULA}
+_KINDS: dict[type[Any], int] = {int: SCALAR, float: SCALAR, bool: SCALAR, Expr: FORMULA}
 
 
 def ceil_div(over: Value, under: Value) -> Value:
@@ -25,7 +22,7 @@ def ceil_div(over: Value, under: Value) -> Value:
         return -(-over // under)
     kind = _kind(over, under)
     if kind == SCALAR:
-        return float(math.ceil(over / under)) if _has_float(over, under) else -(-over // under)
+        return float(math.ceil(float(over / under))) if _has_float(over, under) else -(-over // under)
     return _arrays().ceil_div(over, under) if kind == ARRAY else _space(over, under).ceil_div(over, under)
 
 
@@ -35,12 +32,12 @@ def floor_div(over: Value, under: Value) -> Value:
         return over // under
     kind = _kind(over, under)
     if kind == SCALAR:
-        return float(math.floor(over / under)) if _has_float(over, under) else over // under
+        return float(math.floor(float(over / under))) if _has_float(over, under) else over // under
     return _arrays().floor_div(over, under) if kind == ARRAY else _space(over, under).floor_div(over, under)
 
 
 def div(over: Value, under: Value) -> Value:
-    """over / under. Ints give an int where they divide and a Fraction where they do not, never a float."""
+    """The quotient over / under: an int where ints divide, a Fraction where they do not, never a silent float."""
     if type(over) is int and type(under) is int:
         return ratio(over, under)
     kind = _kind(over, under)
@@ -50,7 +47,7 @@ def div(over: Value, under: Value) -> Value:
 
 
 def mod(over: Value, under: Value) -> Value:
-    """over - under·⌊over/under⌋: what is left of `over` after whole parts of `under`."""
+    """What whole parts of `under` leave of `over`: over - under·⌊over/under⌋."""
     kind = _kind(over, under)
     if kind == SCALAR:
         rest = over % under
@@ -62,7 +59,7 @@ def min_(left: Value, right: Value) -> Value:
     """The smaller of two; at each point for arrays."""
     kind = _kind(left, right)
     if kind == SCALAR:
-        return left if left <= right else right
+        return min(left, right)
     return _arrays().min_(left, right) if kind == ARRAY else _space(left, right).min_(left, right)
 
 
@@ -70,18 +67,17 @@ def max_(left: Value, right: Value) -> Value:
     """The larger of two; at each point for arrays."""
     kind = _kind(left, right)
     if kind == SCALAR:
-        return left if left >= right else right
+        return max(left, right)
     return _arrays().max_(left, right) if kind == ARRAY else _space(left, right).max_(left, right)
 
 
 def cmp_(op: str, left: Value, right: Value) -> Value:
-    """left op right, op one of == != < <= > >=: a bool, a bool array, or a relation where bounds do not settle it.
+    """Whether left op right, op one of == != < <= > >=: a bool, a bool array, or a relation that bounds do not settle.
 
     Raises ValueError for another op.
     """
     if op not in _COMPARE:
-        message = f"cmp_ knows == != < <= > >=, not {op!r}"
-        raise ValueError(message)
+        raise ValueError(f"cmp_ knows == != < <= > >=, not {op!r}")
     kind = _kind(left, right)
     if kind == SCALAR:
         return _COMPARE[op](left, right)
@@ -124,7 +120,7 @@ def where(condition: Value, then: Value, otherwise: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """base ** exponent: exact for an exact base and an int exponent, else a float.
+    """The power base ** exponent: exact for an exact base and an int exponent, else a float.
 
     Raises ValueError where the result is not a real number.
     """
@@ -134,8 +130,7 @@ def power(base: Value, exponent: Value) -> Value:
             return exact_power(base, exponent)
         result = float(base) ** float(exponent)
         if type(result) is complex:
-            message = f"{base} to the power {exponent} is not a real number"
-            raise ValueError(message)
+            raise ValueError(f"{base} to the power {exponent} is not a real number")
         return result
     return _arrays().power(base, exponent) if kind == ARRAY else _space(base, exponent).power(base, exponent)
 
@@ -182,33 +177,40 @@ def uniform(condition: Value) -> bool | None:
     return bool(condition) if _kind(condition) == SCALAR else _arrays().uniform(condition)
 
 
+def is_array(value: Value) -> bool:
+    """Whether the value is an array or one of numpy's scalars."""
+    return _kind(value) == ARRAY
+
+
 _COMPARE = {
-    "==": lambda left, right: left == right,
-    "!=": lambda left, right: left != right,
-    "<": lambda left, right: left < right,
-    "<=": lambda left, right: left <= right,
-    ">": lambda left, right: left > right,
-    ">=": lambda left, right: left >= right,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
 }
 
 
 def _kind(*values: Value) -> int:
     kind = SCALAR
     for value in values:
-        found = _KINDS.get(type(value))
-        kind = max(kind, _learn(type(value)) if found is None else found)
+        found = _KINDS.get(value.__class__)
+        if found is None:
+            found = _learn(value.__class__)
+        if found > kind:  # noqa: PLR1730 - a call of max() costs as much as the rest of this loop
+            kind = found
     return kind
 
 
-def _learn(kind: type) -> int:
+def _learn(kind: type[Any]) -> int:
     package = kind.__module__.partition(".")[0]
     if package == "fractions":
         found = SCALAR
     elif package == "numpy":
         found = ARRAY
     else:
-        message = f"a value is an int, float, Fraction, float64 array or formula, not {kind.__name__}"
-        raise TypeError(message)
+        raise TypeError(f"a value is an int, float, Fraction, float64 array or formula, not {kind.__name__}")
     _KINDS[kind] = found
     return found
 
@@ -219,7 +221,7 @@ def _has_float(left: Value, right: Value) -> bool:
 
 def _arrays() -> ModuleType:
     # Imported at first sight of an array: the engine runs without numpy, in the browser for one.
-    from rooflight.expr import arrays  # noqa: PLC0415
+    from rooflight.expr import arrays
 
     return arrays
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rooflight.expr.scalars import Value
+from rooflight.expr.scalars import Value
 
 _COMPARE = {
     "==": np.equal,
@@ -27,12 +24,12 @@ def number(value: Value) -> Value:
     Raises TypeError for any other array: int64 overflows silently (4·B·h·s²·d·L passes 2^63 at s = 1M), float32 is
     off by 1e-6, and an object array means that a Fraction met an array outside the helpers.
     """
-    if isinstance(value, np.ndarray | np.generic):
-        if value.dtype != np.float64:
-            message = f"bind float64: an array of {value.dtype} was given"
-            raise TypeError(message)
-        return value
-    return float(value)
+    dtype = getattr(value, "dtype", None)
+    if dtype is None:
+        return float(value)
+    if dtype != np.float64:
+        raise TypeError(f"bind float64: an array of {dtype} was given")
+    return value
 
 
 def ceil_div(over: Value, under: Value) -> Value:
@@ -46,12 +43,12 @@ def floor_div(over: Value, under: Value) -> Value:
 
 
 def div(over: Value, under: Value) -> Value:
-    """over / under."""
+    """The quotient over / under."""
     return np.true_divide(number(over), number(under))
 
 
 def mod(over: Value, under: Value) -> Value:
-    """over - under·⌊over/under⌋."""
+    """The rest over - under·⌊over/under⌋."""
     return number(over) - number(under) * floor_div(over, under)
 
 
@@ -91,12 +88,13 @@ def where(condition: Value, then: Value, otherwise: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """base ** exponent."""
-    return number(base) ** number(exponent)
+    """The power base ** exponent."""
+    result: Value = np.power(number(base), number(exponent))
+    return result
 
 
 def product(scalar: Value, values: Iterable[Value]) -> Value:
-    """scalar · Π values."""
+    """The product scalar · Π values."""
     result = number(scalar)
     for value in values:
         result = result * number(value)
@@ -104,7 +102,7 @@ def product(scalar: Value, values: Iterable[Value]) -> Value:
 
 
 def total(scalar: Value, values: Iterable[Value]) -> Value:
-    """scalar + Σ values."""
+    """The sum scalar + Σ values."""
     result = number(scalar)
     for value in values:
         result = result + number(value)

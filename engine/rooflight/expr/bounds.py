@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from rooflight.expr import formula
-from rooflight.expr.scalars import ceiling, exact, exact_div, exact_power, floor
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rooflight.expr.formula import Expr
-    from rooflight.expr.scalars import Exact
+from rooflight.expr.formula import Expr
+from rooflight.expr.scalars import Exact, ceiling, exact, exact_div, exact_power, floor
 
 Bounds = tuple["Exact | None", "Exact | None"]  # None: not known
+
+LIMIT = 2**256  # larger bounds are let go: no rule needs them, and powers of powers would fill the memory
 
 
 def set_bounds(node: Expr) -> None:
@@ -21,7 +19,8 @@ def set_bounds(node: Expr) -> None:
     kind, args = node.kind, node.args
     if kind == formula.NUMBER:
         node.low, node.high, node.whole = args, args, type(args) is int
-    elif kind == formula.SUM:
+        return
+    if kind == formula.SUM:
         node.low, node.high = bounds_of_sum(*args)
         node.whole = type(args[0]) is int and all(type(c) is int and t.whole for t, c in args[1])
     elif kind == formula.PRODUCT:
@@ -37,6 +36,20 @@ def set_bounds(node: Expr) -> None:
         node.low, node.high, node.whole = body.low, body.high, body.whole
     elif kind in (formula.MAX, formula.MIN, formula.WHERE):
         _set_choice(node, kind, args)
+    node.low, node.high = _loosened(node.low, ceil=False), _loosened(node.high, ceil=True)
+
+
+def _loosened(bound: Exact | None, *, ceil: bool) -> Exact | None:
+    """The bound in few digits, never tighter than given."""
+    if bound is None:
+        return None
+    if bound.denominator > LIMIT:
+        bound = ceiling(bound) if ceil else floor(bound)
+    if abs(bound) <= LIMIT:
+        return bound
+    if ceil:
+        return -LIMIT if bound < 0 else None
+    return LIMIT if bound > 0 else None
 
 
 def bounds_of_sum(constant: Exact, terms: Iterable[tuple[Expr, Exact]]) -> Bounds:
@@ -71,10 +84,9 @@ def _bounds_of_quotient(kind: str, over: Expr, under: Expr) -> Bounds:
     if over.low is None or over.low < 0 or under.low is None or under.low < 0:
         return None, None
     whole = ceiling if kind == formula.CEIL_DIV else floor
-    if under.high:
-        low = whole(exact_div(over.low, under.high))
-    else:
-        low = int(kind == formula.CEIL_DIV and over.low > 0)  # ⌈positive⌉ is at least 1, however large the divisor
+    # ⌈positive⌉ is at least 1, however large the divisor.
+    least = int(kind == formula.CEIL_DIV and over.low > 0)
+    low = whole(exact_div(over.low, under.high)) if under.high else least
     return low, None if over.high is None or under.low == 0 else whole(exact_div(over.high, under.low))
 
 

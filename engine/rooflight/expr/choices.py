@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rooflight.expr import formula
 from rooflight.expr.formula import Expr
 from rooflight.expr.linear import difference, fraction_parts, make_product
-from rooflight.expr.scalars import ceiling, floor
+from rooflight.expr.scalars import Exact, Value, ceiling, floor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rooflight.expr.scalars import Exact, Value
     from rooflight.expr.space import Space
+
 
 NEGATED = {"==": "!=", "!=": "==", "<": "<=", "<=": "<"}  # the order relations also swap sides
 SWAPPED = {">": "<", ">=": "<="}
@@ -28,9 +27,9 @@ def extremum(space: Space, kind: str, values: Iterable[Value]) -> Value:
         operand = space.operand(value)
         parts = operand.args if type(operand) is Expr and operand.kind == kind else (operand,)
         for part in parts:
-            number = part if type(part) is not Expr else part.args if part.kind == formula.NUMBER else None
-            if number is None:
-                found[part] = None
+            number: Value = space.plain(part) if type(part) is Expr else part
+            if type(number) is Expr:
+                found[number] = None
             else:
                 constant = number if constant is None else pick(constant, number)
     if constant is not None:
@@ -62,12 +61,11 @@ def whole_quotient(space: Space, kind: str, over: Value, under: Value) -> Value:
 
 
 def compare(space: Space, op: str, left: Value, right: Value) -> bool | Expr:
-    """left op right: a bool where the bounds settle it, else a relation."""
+    """Whether left op right: a bool where the bounds settle it, else a relation."""
     if op in SWAPPED:
         op, left, right = SWAPPED[op], right, left
     if op not in NEGATED:
-        message = f"cmp_ knows == != < <= > >=, not {op!r}"
-        raise ValueError(message)
+        raise ValueError(f"cmp_ knows == != < <= > >=, not {op!r}")
     left, right = space.operand(left), space.operand(right)
     low, high = difference(space, right, left)
     if op in ("==", "!="):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping
 
 from rooflight.expr import arithmetic as ar
 from rooflight.expr import formula
 from rooflight.expr.formula import Expr, nodes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from rooflight.expr.scalars import Value
+from rooflight.expr.scalars import Value
 
 
-class Split(Exception):  # noqa: N818 - a request to the driver, not an error
+class Split(Exception):
     """A structural decision differs between the points of an array; `mask` says where it holds.
 
     The driver evaluates both halves apart.
@@ -36,8 +32,7 @@ def evaluate(expr: Value, env: Mapping[str, Value], memo: dict[Expr, Value] | No
 
 def expand_lets(expr: Value) -> Value:
     """The formula with every named sub-formula written out."""
-    env = {name: symbol for name, symbol in _symbols(expr).items()}
-    return _run(expr, env, None, _unnamed)
+    return _run(expr, _symbols(expr), None, _unnamed)
 
 
 def free_symbols(expr: Value) -> tuple[str, ...]:
@@ -56,8 +51,7 @@ def definitions(expr: Value) -> dict[str, Expr]:
         if node.kind == formula.LET:
             name, body = node.args
             if found.setdefault(name, body) is not body or name in symbols:
-                message = f"the name {name!r} stands for two things in one formula"
-                raise ValueError(message)
+                raise ValueError(f"the name {name!r} stands for two things in one formula")
     return found
 
 
@@ -79,8 +73,7 @@ def decide(
             raise Split(condition)
         return truth
     if shadow is None:
-        message = "a structural decision about a formula needs shadow numbers for its symbols"
-        raise TypeError(message)
+        raise TypeError("a structural decision about a formula needs shadow numbers for its symbols")
     truth = decide(evaluate(condition.space.condition(condition), shadow))
     if log is not None:
         log.append((condition, truth))
@@ -102,8 +95,7 @@ def _run(
             try:
                 memo[node] = env[node.args]
             except KeyError:
-                message = f"no value is bound for symbol {node.args!r}"
-                raise KeyError(message) from None
+                raise KeyError(f"no value is bound for symbol {node.args!r}") from None
         elif node.kind == formula.LET:
             memo[node] = let(node.args, memo)
         else:
@@ -143,7 +135,7 @@ def _fold(helper: Callable[[Value, Value], Value], values: Iterable[Value]) -> V
 
 
 _RULES: dict[str, Callable[[Value, dict[Expr, Value]], Value]] = {
-    formula.NUMBER: lambda args, memo: args,  # noqa: ARG005
+    formula.NUMBER: lambda args, memo: args,
     formula.SUM: _sum,
     formula.PRODUCT: _product,
     formula.MAX: lambda args, memo: _fold(ar.max_, [memo[arg] for arg in args]),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
-if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+from rooflight.expr.scalars import Exact, Value
 
-    from rooflight.expr.scalars import Exact, Value
+if TYPE_CHECKING:
     from rooflight.expr.space import Space
+
 
 # kind           args
 NUMBER = "number"  # int | Fraction; only ever an argument of another node: a constant result is a plain number
@@ -99,15 +100,16 @@ class Expr:
         return self
 
     def __bool__(self) -> NoReturn:
-        message = "a formula has no truth value: use where() or decide()"
-        raise TypeError(message)
+        raise TypeError("a formula has no truth value: use where() or decide()")
 
     def __reduce__(self) -> NoReturn:
-        message = "a formula lives in its Space and is not copied or pickled: use to_json() and from_json()"
-        raise TypeError(message)
+        raise TypeError("a formula lives in its Space and is not copied or pickled: use to_json() and from_json()")
 
     def __repr__(self) -> str:
-        return f"<formula {self.kind} #{self.serial}>"
+        # Imported here: printers are built on this file, and only a developer's eye needs the way back.
+        from rooflight.expr.print_text import text
+
+        return text(self)
 
 
 def children(node: Expr) -> tuple[Expr, ...]:

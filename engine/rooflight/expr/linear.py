@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from rooflight.expr.bounds import bounds_of_sum
+from rooflight.expr.bounds import Bounds, bounds_of_sum
 from rooflight.expr.formula import LET, NUMBER, PRODUCT, SUM, Expr
-from rooflight.expr.scalars import exact, exact_power
+from rooflight.expr.scalars import Exact, Value, exact, exact_power
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from rooflight.expr.bounds import Bounds
-    from rooflight.expr.scalars import Exact, Value
     from rooflight.expr.space import Space
+
+
+MAX_STEPS = 2_000  # of one difference: sums inside sums unfold to more terms than the graph has nodes
 
 
 def make_sum(space: Space, values: Iterable[Value]) -> Value:
@@ -61,9 +61,13 @@ def difference(space: Space, left: Value, right: Value) -> Bounds:
     """Bounds of left - right, with numeric factors distributed and names opened so that like terms do cancel."""
     constant: Exact = 0
     terms: dict[Expr, Exact] = {}
+    steps = 0
     stack: list[tuple[Value, Exact]] = [(left, 1), (right, -1)]
     while stack:
         value, scale = stack.pop()
+        steps += 1
+        if steps > MAX_STEPS:
+            return None, None
         if type(value) is not Expr:
             constant += value * scale
         elif value.kind == NUMBER:
@@ -97,7 +101,7 @@ def fraction_parts(space: Space, quotient: Expr) -> tuple[Value, Value]:
 
 
 def scaled(space: Space, term: Expr, coefficient: Exact) -> Value:
-    """coefficient · term, as it stands in a sum."""
+    """The product coefficient · term, as it stands in a sum."""
     return make_product(space, ((coefficient, 1), (term, 1)))
 
 

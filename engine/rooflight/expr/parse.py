@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, cast
 
-Tree: TypeAlias = "int | str | tuple[Tree, ...]"  # (operator, operand, ...); a name may be "config.a.b"
+Tree: TypeAlias = "int | str | tuple[str, *tuple[Tree, ...]]"  # (operator, operand, ...); a name may be "config.a.b"
 
 MAX_LENGTH = 256
 MAX_DEPTH = 24
@@ -37,11 +37,15 @@ _WRONG = (  # what people write instead, and what to write here; the first match
     (re.compile(r"=="), "'==' is not an operator here", "write = for equality"),
     (re.compile(r"=<|=>|<>"), "not a comparison", "write <=, >= or !="),
     (re.compile(r"&&?|\|\|?|!(?!=)"), "not an operator here", "write and, or, not"),
-    (re.compile(r"[0-9]*\.[0-9]|[0-9]+\.|[0-9]+[eE][-+]?[0-9]"), "a length is no decimal number", "write integers only"),
+    (
+        re.compile(r"[0-9]*\.[0-9]|[0-9]+\.|[0-9]+[eE][-+]?[0-9]"),
+        "lengths are whole numbers",
+        "write 4096, not 4.096e3",
+    ),
     (re.compile(r"[0-9]+[A-Za-z_]"), "a number does not run into letters", "write plain decimal digits: 4096"),
     (re.compile(r"[A-Za-z_][A-Za-z0-9_.]*\.(?![A-Za-z_])"), "a name does not end in a dot", "write config.<key>"),
 )
-_LOOK_ALIKES = {"\u00d7": "*", "\u00b7": "*", "\u2212": "-", "\u2013": "-", "\u00f7": "/", "\u2264": "<=", "\u2265": ">=", "\u2260": "!="}
+_LOOK_ALIKES = {"×": "*", "·": "*", "−": "-", "–": "-", "÷": "/", "≤": "<=", "≥": ">=", "≠": "!="}
 
 
 class ExpressionError(ValueError):
@@ -72,7 +76,7 @@ def parse_length(text: str | int) -> Tree:
         if not 0 <= text < MAX_INTEGER:
             raise ExpressionError(str(text)[:MAX_LENGTH], 1, "an integer out of range", "stay within 0 .. 2^62 - 1")
         return text
-    tree, parser = _parse(text)
+    tree, parser = _parse(cast("str", text))
     if is_condition(tree):
         parser.fail(1, "a condition where a length is expected", "remove the comparison")
     return tree
@@ -95,7 +99,7 @@ def is_condition(tree: Tree) -> bool:
 
 
 def _parse(text: str) -> tuple[Tree, _Parser]:
-    if not isinstance(text, str):
+    if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance] - YAML gives anything
         raise ExpressionError(repr(text)[:MAX_LENGTH], 1, "not text", "write the expression as a string")
     parser = _Parser(text)
     tree = parser.expression(0, 0)
@@ -221,7 +225,7 @@ class _Parser:
             self.fail(column, f"{operator!r} takes {wanted}", "compare lengths first, then join with and, or, not")
 
     def _wrong_character(self, character: str) -> NoReturn:
-        import unicodedata  # noqa: PLC0415 - needed for this error alone
+        import unicodedata  # needed for this error alone
 
         plain = _LOOK_ALIKES.get(character, unicodedata.normalize("NFKC", character))
         if character.isascii() or not plain.isascii() or not plain.isprintable():

@@ -19,7 +19,7 @@ def exact(value: Value) -> Exact:
 
     Raises TypeError for anything that is not a real scalar, ValueError for inf and nan.
     """
-    kind = type(value)
+    kind = value.__class__
     if kind is int:
         return value
     if kind.__module__ == "fractions":
@@ -28,30 +28,28 @@ def exact(value: Value) -> Exact:
         try:
             return ratio(*value.as_integer_ratio())
         except (OverflowError, ValueError):
-            message = f"a formula holds finite numbers only, not {value!r}"
-            raise ValueError(message) from None
-    message = f"a formula holds ints, floats and Fractions, not {kind.__name__}"
-    raise TypeError(message)
+            raise ValueError(f"a formula holds finite numbers only, not {value!r}") from None
+    raise TypeError(f"a formula holds ints, floats and Fractions, not {kind.__name__}")
 
 
 def ratio(over: int, under: int) -> Exact:
-    """over / under, exactly. Raises ZeroDivisionError when under is 0."""
+    """The exact quotient over / under. Raises ZeroDivisionError when under is 0."""
     quotient, rest = divmod(over, under)
     if rest == 0:
         return quotient
     # Imported at first need: `fractions` costs more than the rest of the engine's import together.
-    from fractions import Fraction  # noqa: PLC0415
+    from fractions import Fraction
 
     return Fraction(over, under)
 
 
 def exact_div(over: Exact, under: Exact) -> Exact:
-    """over / under, exactly. Raises ZeroDivisionError when under is 0."""
+    """The exact quotient over / under. Raises ZeroDivisionError when under is 0."""
     return ratio(over.numerator * under.denominator, over.denominator * under.numerator)
 
 
 def exact_power(base: Exact, exponent: int) -> Exact:
-    """base ** exponent, exactly. Raises ZeroDivisionError for a negative power of 0."""
+    """The exact power base ** exponent. Raises ZeroDivisionError for a negative power of 0."""
     if exponent >= 0:
         return exact(base**exponent)
     return exact_div(1, base**-exponent)

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable
 
 from rooflight.expr import choices, formula, linear
 from rooflight.expr.bounds import set_bounds
 from rooflight.expr.formula import Expr
-from rooflight.expr.scalars import exact, exact_power
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable, Iterable
-
-    from rooflight.expr.scalars import Exact, Value
+from rooflight.expr.scalars import Exact, Value, exact, exact_power
 
 MAX_NAME = 128
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*", re.ASCII)
@@ -42,8 +37,7 @@ class Space:
             known = self.node(formula.SYMBOL, name, (formula.SYMBOL, name))
             known.low, known.whole = low, whole
         elif (known.low, known.whole) != (low, whole):
-            message = f"symbol {name!r} is already declared with minimum={known.low}, whole={known.whole}"
-            raise ValueError(message)
+            raise ValueError(f"symbol {name!r} is already declared with minimum={known.low}, whole={known.whole}")
         return known
 
     def named(self, name: str, value: Value) -> Value:
@@ -63,7 +57,7 @@ class Space:
         return linear.make_product(self, factors)
 
     def subtract(self, left: Value, right: Value) -> Value:
-        """left - right."""
+        """The difference left - right."""
         return linear.make_sum(self, (left, linear.make_product(self, ((-1, 1), (right, 1)))))
 
     def ceil_div(self, over: Value, under: Value) -> Value:
@@ -75,15 +69,15 @@ class Space:
         return choices.whole_quotient(self, formula.FLOOR_DIV, over, under)
 
     def div(self, over: Value, under: Value) -> Value:
-        """over / under."""
+        """The quotient over / under."""
         return linear.make_product(self, ((over, 1), (under, -1)))
 
     def mod(self, over: Value, under: Value) -> Value:
-        """over - under·⌊over/under⌋."""
+        """The rest over - under·⌊over/under⌋."""
         return self.subtract(over, self.product(((under, 1), (self.floor_div(over, under), 1))))
 
     def power(self, base: Value, exponent: Value) -> Value:
-        """base ** exponent."""
+        """The power base ** exponent."""
         base, exponent = self.operand(base), self.operand(exponent)
         if type(exponent) is int:
             return exact_power(base, exponent) if type(base) is not Expr else self.product(((base, exponent),))
@@ -101,7 +95,7 @@ class Space:
         return choices.extremum(self, formula.MIN, values)
 
     def cmp_(self, op: str, left: Value, right: Value) -> bool | Expr:
-        """left op right, with op one of == != < <= > >=."""
+        """Whether left op right, with op one of == != < <= > >=."""
         return choices.compare(self, op, left, right)
 
     def and_(self, *conditions: bool | Expr) -> bool | Expr:
@@ -147,26 +141,21 @@ class Space:
         if type(value) is not Expr:
             return exact(value)
         if value.space is not self:
-            message = "formulas of two Spaces do not mix: make both in one Space"
-            raise TypeError(message)
+            raise TypeError("formulas of two Spaces do not mix: make both in one Space")
         if value.kind in formula.CONDITIONS:
-            message = "a condition is not a number: choose between numbers with where()"
-            raise TypeError(message)
+            raise TypeError("a condition is not a number: choose between numbers with where()")
         return self.plain(value)
 
     def condition(self, value: Expr) -> Expr:
         """A condition of this Space. Raises TypeError for anything else."""
         if type(value) is not Expr or value.kind not in formula.CONDITIONS:
-            message = "a condition is expected here, made with cmp_(), and_(), or_() or not_()"
-            raise TypeError(message)
+            raise TypeError("a condition is expected here, made with cmp_(), and_(), or_() or not_()")
         if value.space is not self:
-            message = "formulas of two Spaces do not mix: make both in one Space"
-            raise TypeError(message)
+            raise TypeError("formulas of two Spaces do not mix: make both in one Space")
         return value
 
 
 def check_name(name: str) -> None:
     """Raise ValueError unless the name is a dotted ASCII identifier of bounded length."""
     if len(name) > MAX_NAME or not _NAME.fullmatch(name):
-        message = f"a name is made of ASCII letters, digits, _ and inner dots, not {name[:MAX_NAME]!r}"
-        raise ValueError(message)
+        raise ValueError(f"a name is made of ASCII letters, digits, _ and inner dots, not {name[:MAX_NAME]!r}")

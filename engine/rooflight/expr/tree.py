@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from rooflight.expr import arithmetic as ar
-from rooflight.expr.parse import BINDING, COMPARISONS, FUNCTIONS, MINUS_BINDING, NOT_BINDING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from rooflight.expr.parse import Tree
-    from rooflight.expr.scalars import Value
+from rooflight.expr.parse import BINDING, COMPARISONS, FUNCTIONS, MINUS_BINDING, NOT_BINDING, Tree
+from rooflight.expr.scalars import Value
 
 _ATOM = 8
 
@@ -69,10 +66,10 @@ def _leaves(tree: Tree) -> Iterator[str]:
 
 
 _RULES: dict[tuple[str, int], Callable[..., Value]] = {
-    ("+", 2): lambda a, b: a + b,
-    ("-", 2): lambda a, b: a - b,
-    ("-", 1): lambda a: -a,
-    ("*", 2): lambda a, b: a * b,
+    ("+", 2): operator.add,
+    ("-", 2): operator.sub,
+    ("-", 1): operator.neg,
+    ("*", 2): operator.mul,
     ("/", 2): ar.div,
     ("//", 2): ar.floor_div,
     ("%", 2): ar.mod,
@@ -80,8 +77,7 @@ _RULES: dict[tuple[str, int], Callable[..., Value]] = {
     ("floor_div", 2): ar.floor_div,
     ("min", 2): ar.min_,
     ("max", 2): ar.max_,
-    ("=", 2): lambda a, b: ar.cmp_("==", a, b),
-    **{(op, 2): lambda a, b, op=op: ar.cmp_(op, a, b) for op in COMPARISONS if op != "="},
+    **{(op, 2): partial(ar.cmp_, "==" if op == "=" else op) for op in COMPARISONS},
     ("and", 2): ar.and_,
     ("or", 2): ar.or_,
     ("not", 1): ar.not_,
