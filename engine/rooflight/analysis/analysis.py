@@ -1,0 +1,105 @@
+"""What one walk decided: tables keyed by node id. Anything that follows from them is a function in derive/."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rooflight.analysis.table import Table
+from rooflight.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rooflight.expr import Value
+    from rooflight.walk import Program
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFact:
+    """What one copy of a node keeps of one sequence."""
+
+    kind: str
+    growth: str
+    width: Value  # elements per position
+    positions: Value  # positions held at the end of the step
+    window: Value | None  # where the positions stop growing
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """One walk's facts. Figures are of one copy of a node, for the whole batch, over all GPUs.
+
+    shape, role, op       what the node is
+    matmul, other         FLOPs
+    params                learned elements stored for the node itself
+    stored                (tensor, shape) of every weight, a tied one included
+    weights_read, read, written, cache_read, cache_written    elements moved in the step
+    cache                 what stays between steps, None for most nodes
+    copies                how many copies of the node the model holds
+    """
+
+    program: Program
+    binding: Mapping[str, Value]
+    shape: Table[tuple[Value, ...]]
+    role: Table[str]
+    matmul: Table[Value]
+    other: Table[Value]
+    params: Table[Value]
+    stored: Table[tuple[tuple[str, tuple[Value, ...]], ...]]
+    weights_read: Table[Value]
+    read: Table[Value]
+    written: Table[Value]
+    cache_read: Table[Value]
+    cache_written: Table[Value]
+    cache: Table[CacheFact | None]
+    copies: Table[Value]
+    group_copies: tuple[Value, ...]  # by group index
+
+
+def evaluate(program: Program, binding: Mapping[str, Value]) -> Analysis:
+    """Walk once with whatever is bound and lay the result out as tables."""
+    values = walk(program, binding)
+    steps = program.steps
+    index = {step.node.id: at for at, step in enumerate(steps)}
+
+    def column(name: str, slots: Sequence[int]) -> Table[Value]:
+        return Table(name, [values[slot] for slot in slots], index)
+
+    return Analysis(
+        program=program,
+        binding=binding,
+        shape=Table("shape", [tuple([values[slot] for slot in step.shape]) for step in steps], index),
+        role=Table("role", [step.node.role for step in steps], index),
+        matmul=column("matmul", [step.matmul for step in steps]),
+        other=column("other", [step.other for step in steps]),
+        params=column("params", [step.params for step in steps]),
+        stored=Table(
+            "stored",
+            [tuple([(w.name, tuple([values[slot] for slot in w.shape])) for w in step.stored]) for step in steps],
+            index,
+        ),
+        weights_read=column("weights_read", [step.weights_read for step in steps]),
+        read=column("read", [step.read for step in steps]),
+        written=column("written", [step.written for step in steps]),
+        cache_read=column("cache_read", [step.cache_read for step in steps]),
+        cache_written=column("cache_written", [step.cache_written for step in steps]),
+        cache=Table(
+            "cache",
+            [
+                None
+                if step.cached is None
+                else CacheFact(
+                    step.cached.kept.kind,
+                    step.cached.kept.growth,
+                    values[step.cached.width],
+                    values[step.cached.positions],
+                    None if step.cached.window is None else values[step.cached.window],
+                )
+                for step in steps
+            ],
+            index,
+        ),
+        copies=column("copies", [program.counts[step.node.group] for step in steps]),
+        group_copies=tuple(values[slot] for slot in program.counts),
+    )

@@ -1,0 +1,41 @@
+"""The dimension table: every name a spec may use as a length, said once, with the rules that tie names together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rooflight.expr import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """A length or a count. `kind` is a key of the table's kinds; a `run` dim is set by the step, not by the model."""
+
+    name: str
+    kind: str
+    meaning: str
+    minimum: int
+    maximum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """A rule between dims that holds in any model that binds them all."""
+
+    text: str
+    tree: Tree
+    why: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class DimTable:
+    """All dims by name, what the kinds mean, and the constraints."""
+
+    kinds: Mapping[str, str]
+    dims: Mapping[str, Dim]
+    constraints: tuple[Constraint, ...]
+
+
+RUN = "run"  # the kind of a dim that the step sets

@@ -1,0 +1,277 @@
+"""Expands a bound model's components into one graph for one phase."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rooflight.dims import RUN
+from rooflight.expr import Tree, names, print_tree
+from rooflight.graph.graph import POSITIONS, TOKENS, Graph, Group, Instance, Kept, Node, Seam
+from rooflight.graph.order import ordered
+from rooflight.ops import OPS, Op
+from rooflight.spec import (
+    ComponentSpec,
+    Model,
+    NodeSpec,
+    Stage,
+    Tie,
+    Use,
+    count_symbol,
+    find_component,
+    nearest,
+    switch_value,
+)
+from rooflight.values import SpecError
+
+PHASES = ("prefill", "decode")
+_MAX_NESTING = 16
+_MAX_NODES = 20_000
+
+Scope = Mapping[str, Tree]  # a component's names in the model's terms; a missing name means itself
+
+
+def expand(model: Model, phase: str) -> Graph:
+    """Return the model's graph in one phase. Raises SpecError where parts do not fit together."""
+    if phase not in PHASES:
+        raise SpecError("unknown-phase", "phase", "prefill or decode", phase, nearest(phase, PHASES))
+    return _Expansion(model, phase).run()
+
+
+@dataclass(slots=True)
+class _Place:
+    """Where a component is being expanded."""
+
+    path: str
+    slot: str
+    group: int
+    scope: Scope
+    depth: int
+    ops: Mapping[str, Op]
+    components: Mapping[str, ComponentSpec]
+
+
+@dataclass(slots=True)
+class _Expansion:
+    model: Model
+    phase: str
+    nodes: list[Node] = field(default_factory=list[Node])
+    groups: list[Group] = field(default_factory=list[Group])
+    instances: list[Instance] = field(default_factory=list[Instance])
+    seams: list[Seam] = field(default_factory=list[Seam])
+    ids: dict[str, int] = field(default_factory=dict[str, int])
+
+    def run(self) -> Graph:
+        outputs: dict[str, tuple[int, ...]] = {"tokens": (TOKENS,), "positions": (POSITIONS,)}
+        for stage in self.model.spec.stages:
+            inputs = tuple(node for name in stage.inputs for node in outputs[name])
+            outputs[stage.name] = self._stage(stage, inputs)
+        return Graph(self.phase, tuple(self.nodes), tuple(self.groups), tuple(self.instances), tuple(self.seams))
+
+    def _stage(self, stage: Stage, inputs: tuple[int, ...]) -> tuple[int, ...]:
+        if stage.use is not None:
+            self.groups.append(Group(stage.name, stage.name, None, None, 1))
+            outputs = self._use(stage.use, inputs, self._root(stage.name, stage.name), {}, stage.tie)
+            if stage.tie is not None and f"{stage.name}.{stage.tie.node}" not in self.ids:
+                raise SpecError(
+                    "unknown-node", stage.tie.where, f"a node of {stage.name}", stage.tie.node, "name the tied node"
+                )
+            return outputs
+        schedule, repeat = stage.schedule, stage.repeat
+        assert schedule is not None  # noqa: S101 - read_model gives every repeated stage both
+        assert repeat is not None  # noqa: S101
+        layers = self.model.layers[stage.name]
+        kinds = tuple(dict.fromkeys(layers))
+        counts = {rule.block: rule.count for rule in schedule.rules if rule.count is not None}
+        many = len({rule.block for rule in schedule.rules} | set(schedule.blocks.values())) > 1
+        outputs = inputs
+        for block in kinds:
+            name = f"{stage.name}.{block}" if many else stage.name
+            count: Tree = repeat if len(kinds) == 1 else counts.get(block, count_symbol(stage.name, block))
+            self._check_names(count, {}, stage.where)
+            indices = tuple(index for index, kind in enumerate(layers) if kind == block)
+            self.groups.append(Group(name, stage.name, block, indices, count))
+            use = self.model.spec.blocks[block]
+            outputs = self._use(use, inputs, self._root(name, block), {}, None)
+            if len(outputs) != 1 or len(inputs) != 1:
+                raise SpecError(
+                    "carried-stream", use.where, "a block that takes and gives the carried stream alone",
+                    f"{len(inputs)} inputs, {len(outputs)} outputs", "give the block one input and one output",
+                )
+            self.seams.append(Seam(stage.carries or "", inputs[0], outputs[0], use.where))
+        return outputs
+
+    def _root(self, path: str, slot: str) -> _Place:
+        return _Place(path, slot, len(self.groups) - 1, {}, 0, {}, {})
+
+    def _use(
+        self, use: Use, inputs: tuple[int, ...], place: _Place, outer: Mapping[str, bool], tie: Tie | None
+    ) -> tuple[int, ...]:
+        component = self._find(use.component, place, use.where)
+        if place.depth > _MAX_NESTING:
+            raise SpecError(
+                "nested-too-deep", use.where, f"components nested at most {_MAX_NESTING} deep", place.path,
+                "a component must not contain itself",
+            )
+        if len(inputs) != len(component.inputs):
+            raise SpecError(
+                "wrong-inputs", use.where, f"{component.name} takes {len(component.inputs)}: {', '.join(component.inputs)}",
+                f"{len(inputs)} inputs", "list one node per input",
+            )
+        for name in use.switches:
+            if name not in component.switches:
+                raise SpecError(
+                    "unknown-switch", use.where, f"a switch of {component.name}", name,
+                    nearest(name, tuple(component.switches)),
+                )
+        for name in use.slots:
+            if name not in component.slots:
+                raise SpecError(
+                    "unknown-slot", use.where, f"a slot of {component.name}", name, nearest(name, tuple(component.slots))
+                )
+        switches = {
+            name: switch_value(self.model.config, use.switches.get(name, False), outer, use.where)
+            for name in component.switches
+        }
+        first = len(self.nodes)
+        at: dict[str, int] = dict(zip(component.inputs, inputs, strict=True))
+        inner = _Place(
+            place.path, place.slot, place.group, place.scope, place.depth + 1,
+            {**place.ops, **component.ops}, {**place.components, **component.components},
+        )
+        self.instances.append(Instance(place.path, place.slot, component, place.group, first, first, place.scope))
+        mine = len(self.instances) - 1
+        for node in ordered(component):
+            sources = tuple(at[name] for name in node.inputs)
+            if node.when is not None and not switches[node.when]:
+                at[node.name] = sources[0]
+            else:
+                at[node.name] = self._node(node, component, use, sources, inner, switches, tie)
+        self.instances[mine] = Instance(
+            place.path, place.slot, component, place.group, first, len(self.nodes), place.scope
+        )
+        return tuple(at[name] for name in component.outputs)
+
+    def _find(self, name: str, place: _Place, where: str) -> ComponentSpec:
+        library, spec = self.model.library, self.model.spec
+        component = find_component(library, spec, name, place.components, where)
+        if self.phase == "decode" and component.decode_variant is not None:
+            return find_component(library, spec, component.decode_variant, place.components, component.where)
+        return component
+
+    def _node(
+        self, node: NodeSpec, component: ComponentSpec, use: Use, sources: tuple[int, ...], place: _Place,
+        switches: Mapping[str, bool], tie: Tie | None,
+    ) -> int:
+        path = f"{place.path}.{node.name}"
+        dims = {name: self._lower(tree, place.scope, node.where) for name, tree in node.dims.items()}
+        if node.op is not None:
+            return self._op(node, component, sources, place, switches, dims, path, tie)
+        if node.slot is not None:
+            filled = use.slots.get(node.slot)
+            if filled is None:
+                raise SpecError(
+                    "empty-slot", use.where, f"slots with {node.slot}: a component of role {component.slots[node.slot]}",
+                    "none", f"fill the slot {node.slot}",
+                )
+            wanted = component.slots[node.slot]
+            role = self._find(filled.component, place, filled.where).role
+            if role != wanted:
+                raise SpecError(
+                    "wrong-role", filled.where, f"a component of role {wanted} for the slot {node.slot}",
+                    f"{filled.component}, of role {role}", "fill the slot with another component",
+                )
+            given = {name: self._lower(tree, {}, filled.where) for name, tree in filled.dims.items()}
+        else:
+            filled = node.use
+            assert filled is not None  # noqa: S101 - read_component made sure of one of three
+            given = {}
+        inner = _Place(
+            path, node.slot or node.name, place.group, {**place.scope, **given, **dims}, place.depth, place.ops,
+            place.components,
+        )
+        outputs = self._use(filled, sources, inner, switches, None)
+        if len(outputs) != 1:
+            raise SpecError(
+                "several-outputs", node.where, "a component with one output where a node stands for it",
+                f"{filled.component} has {len(outputs)}", "give the component one output",
+            )
+        return outputs[0]
+
+    def _op(
+        self, node: NodeSpec, component: ComponentSpec, sources: tuple[int, ...], place: _Place,
+        switches: Mapping[str, bool], dims: Mapping[str, Tree], path: str, tie: Tie | None,
+    ) -> int:
+        record = {**OPS, **place.ops}[node.op or ""]
+        kept = None
+        for entry in component.cache:
+            if entry.node == node.name:
+                law = {name: self._lower(tree, place.scope, entry.where) for name, tree in entry.dims.items()}
+                kept = Kept(entry.kind, entry.growth, law)
+        tied_to = None
+        if tie is not None and tie.node == node.name and switch_value(self.model.config, tie.when, {}, tie.where):
+            if tie.to not in self.ids:
+                raise SpecError(
+                    "unknown-node", tie.where, "an earlier node that stores the weight", tie.to,
+                    nearest(tie.to, tuple(self.ids)),
+                )
+            tied_to = tie.to
+        index = len(self.nodes)
+        if index >= _MAX_NODES:
+            raise SpecError("graph-too-large", node.where, f"at most {_MAX_NODES} nodes", "more", "use a repeated stack")
+        self.ids[path] = index
+        self.nodes.append(
+            Node(
+                id=path,
+                op=record,
+                inputs=sources,
+                dims=dims,
+                switches={
+                    name: value if isinstance(value, bool) else switches[value]
+                    for name, value in (node.switches or {}).items()
+                },
+                choices=node.choices or {},
+                role=node.role or component.role,
+                component=component.name,
+                group=place.group,
+                kept=kept,
+                tied_to=tied_to,
+                where=f"{node.where.split(' ')[0]} {path}",
+            )
+        )
+        return index
+
+    def _lower(self, tree: Tree, scope: Scope, where: str) -> Tree:
+        """Rewrite a length into the model's names, refusing names that mean nothing there."""
+        lowered = substitute(tree, scope)
+        self._check_names(lowered, scope, where)
+        return lowered
+
+    def _check_names(self, tree: Tree, scope: Scope, where: str) -> None:
+        model = self.model
+        table = model.library.dims.dims
+        for name in names(tree):
+            if name in model.dims:
+                continue
+            if name in model.unbound:
+                raise model.unbound[name]
+            if name in table and table[name].kind == RUN:
+                continue
+            if name in table:
+                raise SpecError(
+                    "unbound-dim", where, f"dims of {model.spec.name} to give {name} a value", "none",
+                    f"add {name} to the dims of {model.spec.name}, or pass it where the component is used",
+                )
+            raise SpecError(
+                "undeclared-dim", where, "names of dims.yaml", f"{name} in {print_tree(tree)}",
+                nearest(name, (*scope, *table)),
+            )
+
+
+def substitute(tree: Tree, scope: Scope) -> Tree:
+    """Replace names by what they mean."""
+    if isinstance(tree, str):
+        return scope.get(tree, tree)
+    if isinstance(tree, int):
+        return tree
+    return (tree[0], *(substitute(part, scope) for part in tree[1:]))

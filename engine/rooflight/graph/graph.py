@@ -1,0 +1,86 @@
+"""One graph: every node of a bound model in one phase, components expanded, in an order in which inputs come first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rooflight.expr import Tree
+from rooflight.ops import Op
+from rooflight.spec import ComponentSpec
+
+# Inputs of a step, by negative index: the new token ids [B, s_q] and the numbers of the new positions [s_q].
+TOKENS = -1
+POSITIONS = -2
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the cache keeps of a node's output. `dims` are the growth law's, in the model's names."""
+
+    kind: str
+    growth: str
+    dims: Mapping[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One op in its place. `inputs` are indices of earlier nodes; `dims` are in the model's names."""
+
+    id: str
+    op: Op
+    inputs: tuple[int, ...]
+    dims: Mapping[str, Tree]
+    switches: Mapping[str, bool]
+    choices: Mapping[str, str]
+    role: str
+    component: str
+    group: int
+    kept: Kept | None
+    tied_to: str | None
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The layers of one stack that share a block, or a stage that stands alone (`layers` is then None)."""
+
+    name: str
+    stage: str
+    block: str | None
+    layers: tuple[int, ...] | None
+    count: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A component in its place: nodes first to last-1, what fills it, and its names in the model's terms."""
+
+    path: str
+    slot: str
+    spec: ComponentSpec
+    group: int
+    first: int
+    last: int
+    dims: Mapping[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """Where a stream must keep its shape: the node that enters the layers and the one that leaves them."""
+
+    stream: str
+    enters: int
+    leaves: int
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The whole model in one phase."""
+
+    phase: str
+    nodes: tuple[Node, ...]
+    groups: tuple[Group, ...]
+    instances: tuple[Instance, ...]
+    seams: tuple[Seam, ...]

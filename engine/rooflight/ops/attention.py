@@ -1,0 +1,47 @@
+"""Attention between queries and keys, and the rotary positions it relies on.
+
+Score, softmax and apply run as one kernel in every serving framework, so the score matrix never reaches memory.
+"""
+
+from rooflight.ops.record import op
+
+MASK_CHOICES = ("causal", "sliding", "bidirectional")
+
+OPS = (
+    op(
+        "rope",
+        family="rope",
+        summary="rotate pairs of the last axis by an angle that grows with the position",
+        axes="x[... width] -> [... width]",
+        dims=("width", "rotated"),
+        other="3 * rows * rotated",  # two products and one sum per rotated element
+    ),
+    op(
+        "attention_score",
+        family="attention",
+        summary="query times key for every pair the mask lets through; k query heads share a key head",
+        axes="q[b s (k g) d], k[b t k d] -> [b (k g) s t]",
+        matmul="2 * b * k * g * pairs * d",
+        other="b * k * g * pairs",  # the scale
+        choices={"mask": MASK_CHOICES},
+        counts=("pairs",),
+        on_chip=True,
+    ),
+    op(
+        "attention_softmax",
+        family="attention",
+        summary="softmax of the scores over the keys a query may see",
+        axes="x[b h s t] -> [b h s t]",
+        other="5 * b * h * pairs",  # maximum, subtract, exponential, add up, divide
+        counts=("pairs",),
+        on_chip=True,
+    ),
+    op(
+        "attention_apply",
+        family="attention",
+        summary="weighted sum of the values of every pair the mask lets through",
+        axes="p[b (k g) s t], v[b t k d] -> [b s (k g) d]",
+        matmul="2 * b * k * g * pairs * d",
+        counts=("pairs",),
+    ),
+)

@@ -1,0 +1,35 @@
+"""Matrix products with a stored weight, and look-ups in a stored table."""
+
+from rooflight.ops.record import op
+
+OPS = (
+    op(
+        "linear",
+        family="linear",
+        summary="multiply the last axis by a stored matrix",
+        axes="x[... in] -> [... out]",
+        dims=("in", "out"),
+        weights={"weight": "[out in]", "bias?": "[out]"},
+        matmul="2 * rows * in * out",  # one multiply and one add per weight per row
+        other="bias * rows * out",
+    ),
+    op(
+        "linear_in_out",
+        family="linear",
+        summary="the same, stored with the input axis first",
+        axes="x[... in] -> [... out]",
+        dims=("in", "out"),
+        weights={"weight": "[in out]", "bias?": "[out]"},
+        matmul="2 * rows * in * out",
+        other="bias * rows * out",
+    ),
+    op(
+        "embedding",
+        family="embedding",
+        summary="look up one row of a stored table per id",
+        axes="ids[...] -> [... width]",
+        dims=("entries", "width"),
+        weights={"weight": "[entries width]"},
+        reads="rows * width",  # a gather: only the rows asked for are read, and nothing is multiplied
+    ),
+)

@@ -1,0 +1,24 @@
+"""Normalisations over the last axis."""
+
+from rooflight.ops.record import op
+
+OPS = (
+    op(
+        "rms_norm",
+        family="norm",
+        summary="divide by the root mean square, times a stored gain",
+        axes="x[... width] -> [... width]",
+        dims=("width",),
+        weights={"weight": "[width]"},
+        other="4 * rows * width",  # square, add up, scale, gain
+    ),
+    op(
+        "layer_norm",
+        family="norm",
+        summary="subtract the mean, divide by the deviation, times a stored gain, plus a stored shift",
+        axes="x[... width] -> [... width]",
+        dims=("width",),
+        weights={"weight": "[width]", "bias?": "[width]"},
+        other="(6 + bias) * rows * width",  # add up, subtract, square, add up, scale, gain, shift
+    ),
+)

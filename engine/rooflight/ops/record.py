@@ -1,0 +1,100 @@
+"""An op is a record: how its axes meet, what it stores, what it computes. The table is the whole list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rooflight.dims import Axes, DimMap, parse_axes, parse_dim_map
+from rooflight.expr import Tree, parse_length
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """A stored tensor of an op. `switch` names the node's yes/no field that must be on for it to exist."""
+
+    name: str
+    axes: Axes
+    switch: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """One primitive op.
+
+    Formulas may use the op's axis names, `rows` (the product of the leading axes), its switches (1 or 0) and its
+    counts. A multiply-add is two FLOPs. `matmul` is work a matrix unit can do, `other` is everything else.
+
+    dims      axis names the node must give in `dims:`
+    switches  yes/no fields a node may set, off by default
+    choices   named fields a node may set and their legal words; the first is the default
+    counts    names that a rule computes: `pairs`, the (query, key) pairs a mask lets through
+    reads     weight elements read in one step; None means each stored element once
+    view      moves no bytes and computes nothing: the output is another look at the inputs
+    on_chip   its output stays inside the kernel that consumes it
+    """
+
+    name: str
+    family: str
+    summary: str
+    map: DimMap
+    dims: tuple[str, ...]
+    weights: tuple[Weight, ...]
+    matmul: Tree
+    other: Tree
+    reads: Tree | None
+    switches: tuple[str, ...]
+    choices: Mapping[str, tuple[str, ...]]
+    counts: tuple[str, ...]
+    view: bool
+    on_chip: bool
+    axes: str = field(default="")  # the line as written, for messages and tables
+
+
+def op(  # noqa: PLR0913 - one keyword per field of the record
+    name: str,
+    *,
+    family: str,
+    summary: str,
+    axes: str,
+    dims: Sequence[str] = (),
+    weights: Mapping[str, str] | None = None,
+    matmul: str | int = 0,
+    other: str | int = 0,
+    reads: str | None = None,
+    switches: Sequence[str] = (),
+    choices: Mapping[str, tuple[str, ...]] | None = None,
+    counts: Sequence[str] = (),
+    view: bool = False,
+    on_chip: bool = False,
+) -> Op:
+    """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
+
+    Raises AxesError or ExpressionError where a string cannot be read.
+    """
+    stored: list[Weight] = []
+    for key, shape in (weights or {}).items():
+        optional = key.endswith("?")
+        tensor = key.rstrip("?")
+        stored.append(Weight(tensor, parse_axes(shape.strip("[]")), tensor if optional else None))
+    return Op(
+        name=name,
+        family=family,
+        summary=summary,
+        map=parse_dim_map(axes),
+        dims=tuple(dims),
+        weights=tuple(stored),
+        matmul=_formula(matmul),
+        other=_formula(other),
+        reads=None if reads is None else parse_length(reads),
+        switches=tuple(dict.fromkeys((*switches, *(w.switch for w in stored if w.switch)))),
+        choices=dict(choices or {}),
+        counts=tuple(counts),
+        view=view,
+        on_chip=on_chip,
+        axes=axes,
+    )
+
+
+def _formula(text: str | int) -> Tree:
+    return text if isinstance(text, int) else parse_length(text)

@@ -1,0 +1,341 @@
+"""Binds a model spec to a config: the structure it calls for, and the value of every dim."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any, cast
+
+from rooflight.expr import Tree, evaluate_tree, names, print_tree
+from rooflight.spec.config import (
+    Config,
+    config_length,
+    config_number,
+    config_switch,
+    config_value,
+    fill_defaults,
+    read_config,
+    stored_dtype,
+)
+from rooflight.spec.reader import described
+from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Schedule, Stage, Switch
+from rooflight.values import SpecError
+
+_MAX_LAYERS = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What is known of a checkpoint beside its config; None where unknown."""
+
+    lab: str | None = None
+    source: str | None = None
+    config_state: str | None = None
+    strength: str | None = None
+    released: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """One checkpoint: an architecture bound to a config.
+
+    layers     stage -> the block of each layer, in order
+    dims       every dim that this config gives a value
+    unbound    every other dim, with the reason
+    sources    dim -> where its value comes from
+    """
+
+    id: str
+    spec: ModelSpec
+    library: Library
+    config: Config
+    dtype: str
+    layers: Mapping[str, tuple[str, ...]]
+    dims: Mapping[str, int | Fraction]
+    unbound: Mapping[str, SpecError]
+    sources: Mapping[str, str]
+    max_context: int
+    warnings: tuple[str, ...]
+    provenance: Provenance
+
+
+def find_spec(library: Library, config: Config) -> ModelSpec:
+    """Return the model spec that covers a config. SpecError names the nearest where none does."""
+    for name in config.architectures:
+        for spec in library.models.values():
+            if name in spec.architectures:
+                return spec
+    if not config.architectures:
+        for spec in library.models.values():
+            if config.model_type and config.model_type in spec.model_types:
+                return spec
+    covered = [name for spec in library.models.values() for name in spec.architectures]
+    wanted = config.architectures[0] if config.architectures else config.model_type
+    if not wanted:
+        raise SpecError(
+            "config-no-architecture", config.where, "architectures: [a class name], or model_type", "neither",
+            "add architectures to the config",
+        )
+    close = get_close_matches(wanted, covered, 1, 0.0)
+    raise SpecError(
+        "no-spec", config.where, "an architecture that a spec covers",
+        f"no spec covers architecture {described(wanted)}",
+        f"nearest: {close[0] if close else 'none'}; docs/adding-a-model.md says how to write a spec",
+    )
+
+
+def bind(library: Library, data: Any, where: str, model_id: str = "", provenance: Provenance | None = None) -> Model:
+    """Bind a parsed config.json to the spec that covers it. Raises SpecError with what is wrong in the config."""
+    config = read_config(data, where, library.config_keys)
+    spec = find_spec(library, config)
+    config = fill_defaults(config, spec.config)
+    dims, unbound = _dim_values(library, spec, config)
+    for constraint in library.dims.constraints:
+        used = names(constraint.tree)
+        if all(name in dims for name in used) and evaluate_tree(constraint.tree, dims.__getitem__) is False:
+            got = ", ".join(f"{name} = {dims[name]}" for name in used)
+            raise SpecError("broken-constraint", where, f"{constraint.text} ({constraint.why})", got, "correct the config")
+    layers = {stage.name: _layers(stage, config, dims, unbound) for stage in spec.stages if stage.repeat is not None}
+    for stage in spec.stages:
+        for name, count in _count_dims(stage, layers).items():
+            dims[name] = count
+    sources = {name: source_of(tree) for name, tree in spec.dims.items()}
+    return Model(
+        id=model_id or spec.name,
+        spec=spec,
+        library=library,
+        config=config,
+        dtype=stored_dtype(config),
+        layers=layers,
+        dims=dims,
+        unbound=unbound,
+        sources=sources,
+        max_context=_whole(config_length(config, spec.max_context, "max_context"), config, "max_context"),
+        warnings=(*config.warnings, *_unaccounted(library, spec, config)),
+        provenance=provenance or Provenance(),
+    )
+
+
+def source_of(tree: Tree) -> str:
+    """Say where a dim's value comes from, as the spec writes it."""
+    return print_tree(tree)
+
+
+def _dim_values(
+    library: Library, spec: ModelSpec, config: Config
+) -> tuple[dict[str, int | Fraction], dict[str, SpecError]]:
+    """Evaluate the spec's dims. A dim whose key is missing is only an error once a graph uses it."""
+    dims: dict[str, int | Fraction] = {}
+    unbound: dict[str, SpecError] = {}
+    table = library.dims.dims
+
+    def look_up(name: str) -> int | Fraction:
+        if name.startswith("config."):
+            return config_number(config, name.removeprefix("config."))
+        if name in unbound:
+            raise unbound[name]
+        return dims[name]
+
+    for name, tree in spec.dims.items():
+        try:
+            value = evaluate_tree(tree, look_up)
+        except SpecError as error:
+            unbound[name] = error
+            continue
+        except ZeroDivisionError:
+            unbound[name] = SpecError(
+                "config-out-of-range", f"{config.where} {name}", "no division by zero", source_of(tree), "correct the config"
+            )
+            continue
+        dim = table[name]
+        if not dim.minimum <= value <= dim.maximum or isinstance(value, Fraction):
+            key = names(tree)[0].removeprefix("config.") if names(tree) else name
+            raise SpecError(
+                "config-out-of-range", f"{config.where} {key}",
+                f"{name} ({dim.meaning}) a whole number from {dim.minimum} to {dim.maximum}",
+                f"{source_of(tree)} = {value}", f"correct {key}",
+            )
+        dims[name] = value
+    return dims, unbound
+
+
+def _whole(value: int | Fraction, config: Config, key: str) -> int:
+    if isinstance(value, Fraction) or value < 1:
+        raise SpecError("config-out-of-range", f"{config.where} {key}", "a whole number from 1", str(value), "correct it")
+    return value
+
+
+def _layers(
+    stage: Stage, config: Config, dims: Mapping[str, int | Fraction], unbound: Mapping[str, SpecError]
+) -> tuple[str, ...]:
+    """Return the block of every layer of a stack."""
+    schedule, repeat = stage.schedule, stage.repeat
+    assert schedule is not None  # noqa: S101 - read_model gives every repeated stage one
+    assert repeat is not None  # noqa: S101
+
+    def look_up(name: str) -> int | Fraction:
+        if name.startswith("config."):
+            key = name.removeprefix("config.")
+            return config_number(config, key) if config.facts.get(key.split(".")[0]) is not None else 0
+        if name in unbound:
+            raise unbound[name]
+        return dims[name]
+
+    count = evaluate_tree(repeat, look_up)
+    if isinstance(count, Fraction) or not 0 <= count <= _MAX_LAYERS:
+        raise SpecError(
+            "config-out-of-range", f"{config.where} {stage.name}", f"0 to {_MAX_LAYERS} layers", str(count), "correct the config"
+        )
+    listed = _listed(schedule, config, count, stage.name)
+    if listed is not None:
+        return listed
+    blocks: list[str] = []
+    for i in range(count):
+
+        def at(name: str, i: int = i) -> int | Fraction:
+            return i if name == "i" else look_up(name)
+
+        chosen = next((r.block for r in schedule.rules if r.when is None or evaluate_tree(r.when, at)), None)
+        if chosen is None:
+            raise SpecError(
+                "schedule-gap", schedule.where, "a block for every layer", f"no rule holds for layer {i}",
+                "end the rules with one that has no `when`",
+            )
+        blocks.append(chosen)
+    for rule in schedule.rules:
+        if rule.count is not None and evaluate_tree(rule.count, look_up) != blocks.count(rule.block):
+            raise SpecError(
+                "schedule-count", rule.where, f"count {print_tree(rule.count)}, the layers its rule picks",
+                f"{evaluate_tree(rule.count, look_up)} against {blocks.count(rule.block)} picked", "correct count or when",
+            )
+    return tuple(blocks)
+
+
+def _listed(schedule: Schedule, config: Config, count: int, stage: str) -> tuple[str, ...] | None:
+    if schedule.list_key is None:
+        return None
+    key = schedule.list_key.removeprefix("config.")
+    try:
+        words = config_value(config, key)
+    except KeyError:
+        if schedule.rules:
+            return None
+        raise SpecError(
+            "config-missing-key", f"{config.where} {key}", f"the kind of each layer of {stage}", "no such key", f"add {key}"
+        ) from None
+    if not isinstance(words, list) or len(cast("list[Any]", words)) != count:
+        got = f"{len(cast('list[Any]', words))} entries" if isinstance(words, list) else described(words)
+        raise SpecError("schedule-length", f"{config.where} {key}", f"a list of {count}, one per layer", got, f"correct {key}")
+    blocks: list[str] = []
+    for index, word in enumerate(cast("list[Any]", words)):
+        block = schedule.blocks.get(str(word))
+        if block is None:
+            raise SpecError(
+                "schedule-value", f"{config.where} {key}[{index}]", "one of " + ", ".join(schedule.blocks), described(word),
+                "add the kind to the spec's schedule, or correct the config",
+            )
+        blocks.append(block)
+    return tuple(blocks)
+
+
+def count_symbol(stage: str, block: str) -> str:
+    """Name the number of layers of one kind where the spec gives no formula for it."""
+    return f"n_{stage}_{block}"
+
+
+def _count_dims(stage: Stage, layers: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
+    if stage.schedule is None:
+        return {}
+    blocks = layers[stage.name]
+    kinds = tuple(dict.fromkeys(blocks))
+    if len(kinds) < 2:  # noqa: PLR2004 - one kind of layer: the stack's own repeat says it
+        return {}
+    formulas = {rule.block: rule.count for rule in stage.schedule.rules}
+    return {count_symbol(stage.name, kind): blocks.count(kind) for kind in kinds if formulas.get(kind) is None}
+
+
+def _unaccounted(library: Library, spec: ModelSpec, config: Config) -> list[str]:
+    """Say which config keys the spec neither binds nor knowingly ignores, and which values it was not written for."""
+    bound = {"architectures", "model_type", "dtype", *spec.config.defaults, *spec.config.nulls}
+    bound |= {*spec.config.expects, *spec.config.ignores, *library.config_keys.ignores}
+    for tree in _config_trees(spec):
+        bound |= {name.split(".")[1] for name in names(tree) if name.startswith("config.")}
+    for switch in _config_switches(spec):
+        if isinstance(switch, str) and switch.startswith("config."):
+            bound.add(switch.split(".")[1])
+    for stage in spec.stages:
+        if stage.schedule is not None and stage.schedule.list_key is not None:
+            bound.add(stage.schedule.list_key.split(".")[1])
+    warnings = [
+        f"config key {key} = {described(value)} is neither bound nor knowingly ignored by the spec {spec.name}"
+        for key, value in sorted(config.facts.items())
+        if key not in bound and value is not None
+    ]
+    for key, legal in spec.config.expects.items():
+        value = config.facts.get(key)
+        if value is not None and value not in legal:
+            words = " or ".join(map(repr, legal))
+            warnings.append(f"config key {key} = {described(value)}, but the spec {spec.name} was written for {words}")
+    return warnings
+
+
+def _config_trees(spec: ModelSpec) -> list[Tree]:
+    defaults = [*spec.config.defaults.values(), *spec.config.nulls.values()]
+    trees: list[Tree] = [*spec.dims.values(), spec.max_context]
+    trees += [default.tree for default in defaults if isinstance(default, Formula)]
+    for stage in spec.stages:
+        if stage.repeat is not None:
+            trees.append(stage.repeat)
+        for rule in stage.schedule.rules if stage.schedule is not None else ():
+            trees += [tree for tree in (rule.when, rule.count) if tree is not None]
+    return trees
+
+
+def _config_switches(spec: ModelSpec) -> list[Switch]:
+    uses = [*spec.blocks.values(), *(stage.use for stage in spec.stages if stage.use is not None)]
+    switches: list[Switch] = [stage.tie.when for stage in spec.stages if stage.tie is not None]
+    while uses:
+        use = uses.pop()
+        switches += use.switches.values()
+        uses += use.slots.values()
+    return switches
+
+
+def switch_value(model_config: Config, switch: Switch, outer: Mapping[str, bool], where: str) -> bool:
+    """Resolve a switch: fixed, from the config, or one of the enclosing component's."""
+    if isinstance(switch, bool):
+        return switch
+    if switch.startswith("config."):
+        return config_switch(model_config, switch.removeprefix("config."))
+    if switch not in outer:
+        raise SpecError(
+            "unknown-switch", where, "true, false, config.KEY or one of " + (", ".join(outer) or "no switches"), switch,
+            "declare the switch in the component",
+        )
+    return outer[switch]
+
+
+def find_component(library: Library, spec: ModelSpec, name: str, scope: Mapping[str, ComponentSpec], where: str) -> ComponentSpec:
+    """Find a component by name: inline ones first, then drafts the model declares, then the library."""
+    if name in scope:
+        return scope[name]
+    if name in spec.components:
+        return spec.components[name]
+    if name in spec.drafts and name in library.drafts:
+        return library.drafts[name]
+    if name in library.components:
+        return library.components[name]
+    if name in library.drafts:
+        raise SpecError(
+            "undeclared-draft", where, "a component of the library, or a draft the model declares", f"{name}, a draft",
+            f"add {name} to the drafts of {spec.name}",
+        )
+    known = [*scope, *spec.components, *library.components]
+    close = get_close_matches(name, known, 1)
+    raise SpecError(
+        "unknown-component", where, "a component of the library", name,
+        f"you may have intended {close[0]}" if close else "write the component, or use one of docs/components.md",
+    )

@@ -1,0 +1,90 @@
+"""Reads everything under specs/ at once: tables, components with what they extend, drafts, models."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rooflight.dims import RUN
+from rooflight.expr import names
+from rooflight.spec.located import Section, overlay
+from rooflight.spec.read_component import read_component
+from rooflight.spec.read_model import read_model
+from rooflight.spec.read_tables import read_config_keys, read_dims, read_roles
+from rooflight.spec.reader import nearest
+from rooflight.spec.records import ComponentSpec, Library, ModelSpec
+from rooflight.values import SpecError
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """The located text of a library: one entry per file, components and models by file name."""
+
+    dims: Any
+    roles: Any
+    config_keys: Any
+    components: Mapping[str, Any]
+    drafts: Mapping[str, Any]
+    models: Mapping[str, Any]
+
+
+def read_library(sources: Sources) -> Library:
+    """Read all specs. Raises SpecError at the first fault."""
+    dims = read_dims(sources.dims, _place(sources.dims))
+    roles = read_roles(sources.roles, _place(sources.roles))
+    both = {**sources.components, **sources.drafts}
+    for name in sources.drafts:
+        if name in sources.components:
+            raise SpecError(
+                "name-taken", _place(sources.drafts[name]), "a name no component of the library has", name, "rename the draft"
+            )
+
+    def read(name: str, section: Any) -> ComponentSpec:
+        return read_component(name, extended(name, section, both), _place(section), roles)
+
+    models: dict[str, ModelSpec] = {}
+    for name, section in sources.models.items():
+        spec = read_model(name, section, _place(section), roles)
+        for dim, tree in spec.dims.items():
+            if dim not in dims.dims:
+                raise SpecError("undeclared-dim", f"{spec.where} dims.{dim}", "names of dims.yaml", dim, nearest(dim, tuple(dims.dims)))
+            if dims.dims[dim].kind == RUN:
+                raise SpecError("run-dim", f"{spec.where} dims.{dim}", "a dim of the model", f"{dim}, which the step sets", "remove it")
+            for used in names(tree):
+                if not used.startswith("config.") and used not in spec.dims:
+                    raise SpecError(
+                        "undeclared-dim", f"{spec.where} dims.{dim}", "config.KEY or an earlier dim of the model", used,
+                        nearest(used, tuple(spec.dims)),
+                    )
+        models[name] = spec
+    return Library(
+        dims=dims,
+        roles=roles,
+        config_keys=read_config_keys(sources.config_keys, _place(sources.config_keys)),
+        components={name: read(name, section) for name, section in sources.components.items()},
+        drafts={name: read(name, section) for name, section in sources.drafts.items()},
+        models=models,
+    )
+
+
+def extended(name: str, section: Any, known: Mapping[str, Any], trail: tuple[str, ...] = ()) -> Any:
+    """Lay a component over the one it extends, and that one over what it extends."""
+    if not isinstance(section, Section) or "extends" not in section:
+        return section
+    base = section["extends"]
+    place = f"{section.at('extends')} {name}.extends"
+    if not isinstance(base, str) or base not in known:
+        raise SpecError("unknown-component", place, "a component", str(base), nearest(str(base), tuple(known)))
+    if base in (name, *trail):
+        raise SpecError(
+            "cyclic-extends", place, "a chain that ends", " extends ".join((*trail, name, base)), "break the chain"
+        )
+    below = extended(base, known[base], known, (*trail, name))
+    own = Section(section.place)
+    for key, value in section.items():
+        if key != "extends":
+            own.put(key, value, section.at(key))
+    return overlay(below, own)
+
+
+def _place(section: Any) -> str:
+    return section.place.rpartition(":")[0] if isinstance(section, Section) else "specs"

@@ -1,0 +1,212 @@
+"""A spec as records: what was written in YAML, checked for form but bound to no config."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rooflight.dims import DimTable
+from rooflight.expr import Tree
+from rooflight.ops import Op
+
+# A switch of a node or component: a fixed yes/no, a switch of the enclosing component, or a config key.
+Switch = bool | str
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """A component put in a place. `dims` gives its names meaning in the place's own names."""
+
+    component: str
+    dims: Mapping[str, Tree]
+    switches: Mapping[str, Switch]
+    slots: Mapping[str, "Use"]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class NodeSpec:
+    """One node of a component: an op, a component, or a slot that the user of the component fills."""
+
+    name: str
+    inputs: tuple[str, ...]
+    dims: Mapping[str, Tree]
+    where: str
+    op: str | None = None
+    use: Use | None = None
+    slot: str | None = None
+    switches: Mapping[str, Switch] | None = None
+    choices: Mapping[str, str] | None = None
+    role: str | None = None
+    when: str | None = None  # a switch; off means the node passes its first input through
+
+
+@dataclass(frozen=True, slots=True)
+class CacheEntry:
+    """A node whose output stays between steps. Whoever reads it sees all positions held, not only the new ones."""
+
+    node: str
+    kind: str
+    growth: str  # key of GROWTH
+    dims: Mapping[str, Tree]
+    where: str
+
+
+# Growth law -> the dims it needs.
+GROWTH: dict[str, tuple[str, ...]] = {
+    "per_token": (),  # one position per token
+    "window": ("window",),  # only the last `window` positions
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """What the author says must hold of one copy: a quantity's name and the length it equals."""
+
+    quantity: str
+    tree: Tree
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A name for display, given while a condition over the component's dims holds."""
+
+    text: str
+    when: Tree | None
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentSpec:
+    """A DAG with a role."""
+
+    name: str
+    doc: str
+    role: str
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    slots: Mapping[str, str]  # slot -> role it takes
+    switches: Mapping[str, str]  # switch -> meaning
+    cache: tuple[CacheEntry, ...]
+    decode_variant: str | None
+    labels: tuple[Label, ...]
+    graph: Mapping[str, NodeSpec]
+    paths: Mapping[str, tuple[str, ...]]
+    invariants: tuple[Invariant, ...]
+    ops: Mapping[str, Op]
+    components: Mapping[str, "ComponentSpec"]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One line of a schedule: the block of every layer i for which `when` holds and no earlier line did."""
+
+    block: str
+    when: Tree | None
+    count: Tree | None  # how many layers that makes, as a formula
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """Which block each layer uses: by a list in the config where it has one, else by rules."""
+
+    list_key: str | None
+    blocks: Mapping[str, str]  # value in the list -> block
+    rules: tuple[Rule, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tie:
+    """A node that reads another node's weight instead of storing its own."""
+
+    node: str
+    to: str
+    when: Switch
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One entry of a model: a component on its own, or a stack of layers with the stream it carries."""
+
+    name: str
+    inputs: tuple[str, ...]
+    where: str
+    use: Use | None = None
+    repeat: Tree | None = None
+    schedule: Schedule | None = None
+    carries: str | None = None
+    tie: Tie | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A stored tensor that is no parameter, as old checkpoints hold them."""
+
+    name: str
+    shape: tuple[Tree, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """A default that follows from other keys."""
+
+    tree: Tree
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigRules:
+    """How a model spec reads a config. A default is a plain value, or a Formula over other keys."""
+
+    defaults: Mapping[str, object]  # key -> what its absence means
+    nulls: Mapping[str, object]  # key -> what its absence or a null means
+    expects: Mapping[str, tuple[object, ...]]  # key -> values the spec was written for
+    ignores: Mapping[str, str]  # key -> why it does not matter
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSpec:
+    """An architecture: every checkpoint whose config names one of `architectures` is bound by it."""
+
+    name: str
+    doc: str
+    family: str
+    source: str
+    architectures: tuple[str, ...]
+    model_types: tuple[str, ...]
+    config: ConfigRules
+    dims: Mapping[str, Tree]
+    max_context: Tree
+    blocks: Mapping[str, Use]
+    stages: tuple[Stage, ...]
+    modules: Mapping[str, str]  # node path -> checkpoint module, {i} is the layer
+    buffers: tuple[Buffer, ...]
+    components: Mapping[str, ComponentSpec]
+    drafts: tuple[str, ...]
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigKeys:
+    """What holds for every config: other spellings, nested homes, keys that never change an architecture."""
+
+    aliases: Mapping[str, str]
+    text_sections: tuple[str, ...]
+    unpack: tuple[str, ...]
+    ignores: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Everything under specs/, read and checked for form."""
+
+    dims: DimTable
+    roles: Mapping[str, str]
+    config_keys: ConfigKeys
+    components: Mapping[str, ComponentSpec]
+    drafts: Mapping[str, ComponentSpec]
+    models: Mapping[str, ModelSpec]

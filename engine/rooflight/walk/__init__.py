@@ -1,0 +1,7 @@
+"""The Program of a graph, and the one walk over it."""
+
+from rooflight.walk.compile import compile_graph
+from rooflight.walk.program import LEGAL_COUNTING, Cached, Check, Counting, Program, Step, Stored
+from rooflight.walk.walk import walk
+
+__all__ = ["LEGAL_COUNTING", "Cached", "Check", "Counting", "Program", "Step", "Stored", "compile_graph", "walk"]

@@ -1,0 +1,104 @@
+"""A Program is everything about a model in one phase that no number changes: order, shapes, what each node needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rooflight.expr import Value
+    from rooflight.graph import Graph, Kept, Node
+    from rooflight.walk.code import Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """One weight tensor of one copy: its name, the slots of its axes, and of its elements."""
+
+    name: str
+    shape: tuple[Slot, ...]
+    elements: Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Cached:
+    """What the cache keeps of one copy: elements per position of one sequence, and positions it holds at the end."""
+
+    kept: Kept
+    width: Slot
+    positions: Slot
+    window: Slot | None  # where the positions stop growing, None where they do not
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One node of the walk. Every number is a slot; figures are of one copy.
+
+    read, written   activation elements that cross the kernel's boundary
+    cache_read, cache_written   cached elements read and written
+    """
+
+    node: Node
+    shape: tuple[Slot, ...]
+    matmul: Slot
+    other: Slot
+    stored: tuple[Stored, ...]
+    params: Slot  # stored elements; 0 where the weight is another node's
+    weights_read: Slot
+    read: Slot
+    written: Slot
+    cache_read: Slot
+    cache_written: Slot
+    cached: Cached | None
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Two lengths that must be one, and whose fault it is when they are not."""
+
+    want: Slot
+    have: Slot
+    code: str
+    where: str
+    axis: str
+    source: str
+    fix: str
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps in walking order over one piece of straight-line code.
+
+    symbols  names to bind, by slot
+    start    every slot with its constant, None where it is bound or computed
+    run      (slot, function, argument slots), in order
+    counts   the slot of each group's number of copies
+    """
+
+    graph: Graph
+    counting: Counting
+    symbols: Mapping[str, Slot]
+    start: tuple[int | None, ...]
+    run: tuple[tuple[Slot, Callable[..., Value], tuple[Slot, ...]], ...]
+    steps: tuple[Step, ...]
+    counts: tuple[Slot, ...]
+    checks: tuple[Check, ...]
+    invariants: tuple[Check, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Counting:
+    """What is counted where engines differ; docs/counting.md explains each.
+
+    attention  exact: only pairs the mask lets through; square: every query with every visible key
+    head       last: logits for the last position of each sequence in prefill; all: for every new position
+    """
+
+    attention: str = "exact"
+    head: str = "last"
+
+
+LEGAL_COUNTING: dict[str, tuple[str, ...]] = {"attention": ("exact", "square"), "head": ("last", "all")}
+
