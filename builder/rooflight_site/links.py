@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 from posixpath import relpath
 from urllib.parse import unquote, urlsplit
 
+NOT_FOUND = "404.html"  # shown at any depth, so its links alone start at the root
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _OTHER_HOST = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:)?//", re.IGNORECASE)
 _LINKED: Mapping[str, tuple[str, ...]] = {
@@ -79,7 +80,8 @@ def faults(site: Path) -> Iterator[str]:
             if url.scheme in {"mailto", "data", "javascript"}:
                 continue
             if url.path.startswith("/"):
-                yield f"{where}: {link} starts at the host's root, which breaks under a path prefix"
+                if where != NOT_FOUND:
+                    yield f"{where}: {link} starts at the host's root, which breaks under a path prefix"
                 continue
             target = _target(page, unquote(url.path))
             if not target.resolve().is_relative_to(root) or not target.is_file():

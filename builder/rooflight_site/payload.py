@@ -39,12 +39,18 @@ class Formulas:
 
     def __init__(self) -> None:
         self.entries: dict[str, Json] = {}
+        self._known: dict[Any, str] = {}
 
     def add(self, formula: Any) -> str:
+        if formula not in self._known:
+            self._known[formula] = self._add(formula)
+        return self._known[formula]
+
+    def _add(self, formula: Any) -> str:
         if _is_number(formula):
-            return self._keep(exact(formula), f"<math><mn>{exact(formula)}</mn></math>", {}, [])
-        parts = {name: self.add(part) for name, part in dict(expr.definitions(formula)).items()}
-        return self._keep(expr.text(formula), expr.mathml(formula), parts, sorted(map(str, expr.free_symbols(formula))))
+            return self._keep(exact(formula), _math(f"<mn>{exact(formula)}</mn>"), {}, [])
+        parts = {name: self.add(part) for name, part in expr.definitions(formula).items()}
+        return self._keep(expr.text(formula), _math(expr.mathml(formula)), parts, list(expr.free_symbols(formula)))
 
     def _keep(self, text: str, mathml: str, parts: Mapping[str, str], symbols: list[str]) -> str:
         # Two architectures may print alike and mean different parts by one name, so the parts belong to the identity.
@@ -52,11 +58,6 @@ class Formulas:
         name = hashlib.sha256(identity.encode()).hexdigest()[:10]
         self.entries[name] = {"text": text, "mathml": mathml, "definitions": dict(parts), "symbols": symbols}
         return name
-
-    def symbols_of(self, name: str) -> set[str]:
-        """Every symbol a formula needs, those of its parts included."""
-        entry = self.entries[name]
-        return set(entry["symbols"]).union(*(self.symbols_of(part) for part in entry["definitions"].values()))
 
 
 class Book:
@@ -135,7 +136,7 @@ def _document(formulas: Formulas, books: Mapping[str, tuple[Book, Mapping[str, S
     models = {}
     for model_id, (book, symbols) in books.items():
         # The gallery names the symbols it keeps; an inspection keeps them all, for its own table.
-        used = set(keep) | {s for q in book.quantities.values() for s in formulas.symbols_of(q["formula"])}
+        used = set(keep) | {s for q in book.quantities.values() for s in formulas.entries[q["formula"]]["symbols"]}
         names = [name for name in symbols if not keep or name in used]
         models[model_id] = {
             "quantities": book.quantities,
@@ -225,6 +226,11 @@ def _row(row: NodeRow, book: Book) -> Json:
 def _phase(figures: PhaseFigures, book: Book) -> Json:
     columns = {name: book.add(getattr(figures, name)) for name in PHASE_COLUMNS}
     return {"shape": figures.shape, "shape_values": figures.shape_values} | columns
+
+
+def _math(markup: str) -> str:
+    # Display style keeps fractions and sums at full size though the formula stands in a line of its own box.
+    return f'<math displaystyle="true">{markup}</math>'
 
 
 def _is_number(value: Any) -> bool:

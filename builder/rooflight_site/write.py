@@ -81,3 +81,14 @@ def move(source: Path, target: Path) -> None:
     """Move the entries of one folder into another on the same file system."""
     for entry in source.iterdir():
         os.replace(entry, target / entry.name)
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy one file, its target's folders included."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)
+
+
+def drop(folder: Path) -> None:
+    """Remove a folder this build made."""
+    shutil.rmtree(folder)

@@ -15,7 +15,7 @@ from rooflight_site.links import relative
 def page(source: Path, template: str, here: str, **context: Any) -> str:
     """The HTML of one view; `here` is the page's address from the site's root."""
     html = _environment(source).get_template(template).render(
-        link=lambda there: relative(here, there), GAP=GAP, MISSING=MISSING, **context
+        link=lambda there: relative(here, there), **context
     )
     return inert(html)
 
@@ -45,5 +45,6 @@ def _environment(source: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals |= {"GAP": GAP, "MISSING": MISSING}
     environment.filters["script_json"] = script_json
     return environment

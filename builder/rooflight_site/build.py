@@ -1,0 +1,202 @@
+"""The stages of a build, in order: evaluate, render, generate, check, publish. A fault in any leaves the old site."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from rooflight.api.records import Inspection
+from rooflight_site import links, pages, payload, prose, write
+
+ROOT = Path(__file__).resolve().parents[2]
+STAGES = ("evaluate", "render", "generate", "check")
+
+
+class BuildError(Exception):
+    """The site cannot be published as it is; the message lists every fault found."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    """What a build wrote."""
+
+    out: Path
+    models: int
+    pages: int
+    bytes: int
+    seconds: Mapping[str, float]  # by stage
+
+
+def build(
+    out: Path,
+    library: Any = None,
+    jobs: int = 1,
+    quiet: bool = False,  # noqa: FBT001, FBT002 - the command line's flags
+    *,
+    inspections: Sequence[Inspection] | None = None,
+    source: Path = ROOT / "site_src",
+    docs: Path = ROOT / "docs",
+    site_url: str | None = None,
+) -> BuildReport:
+    """Write the whole site to `out`, which changes only when everything went well.
+
+    `inspections` replaces the library's models, for tests. `site_url` is needed by nothing but the 404 page, whose
+    links cannot be relative.
+    """
+    seconds: dict[str, float] = {}
+    with write.staged(out) as stage, _progress(quiet=quiet, seconds=seconds) as track:
+        work = stage / ".work"
+        documents = list(_evaluate(library, inspections, jobs, track))
+        gallery, models = documents[0], documents[1:]
+        listed = list(pages.pages(source, gallery, models))
+        with track("render", len(listed)) as step:
+            _prepare(work, source, docs, gallery, models, site_url)
+            for page in listed:
+                write.text(work / "docs" / page.url / "index.md", page.stub())
+                write.text(work / "overrides" / page.view, page.render())
+                step()
+        with track("generate", 1) as step:
+            _mkdocs(work)
+            step()
+        with track("check", 1) as step:
+            faults = list(links.faults(work / "site"))
+            if faults:
+                raise BuildError("\n".join(faults))
+            step()
+        _collect(work / "site", stage)
+        files = [file for file in stage.rglob("*") if file.is_file()]
+        size = sum(file.stat().st_size for file in files)
+        count = sum(file.suffix == ".html" for file in files)
+    return BuildReport(out, len(models), count, size, seconds)
+
+
+def _evaluate(
+    library: Any, inspections: Sequence[Inspection] | None, jobs: int, track: Callable[..., Any]
+) -> Iterator[Mapping[str, Any]]:
+    """The gallery's document, then one per model in the library's order."""
+    if inspections is None:
+        from rooflight.api import inspect  # noqa: PLC0415 - a test that brings its own needs no library
+        from rooflight.edge.library import open_library  # noqa: PLC0415
+
+        chosen = (library or open_library()).models()
+        read = inspect
+    else:
+        chosen, read = inspections, _as_it_is
+    ready = []
+    with track("evaluate", len(chosen)) as step:
+        for model in chosen:
+            ready.append(read(model))
+            step()
+    _refuse_twins(ready)
+    yield payload.gallery(ready)
+    for model in ready:
+        yield payload.inspection(model)
+
+
+def _as_it_is(model: Inspection) -> Inspection:
+    return model
+
+
+def _refuse_twins(models: Sequence[Inspection]) -> None:
+    """Two ids that differ only in case would be one file on many disks."""
+    seen: dict[str, str] = {}
+    for model in models:
+        first = seen.setdefault(model.facts.id.casefold(), model.facts.id)
+        if first is not model.facts.id:
+            raise BuildError(f"{first} and {model.facts.id} would share one address")
+
+
+def _prepare(
+    work: Path, source: Path, docs: Path, gallery: Mapping[str, Any], models: Sequence[Mapping[str, Any]], site_url: str | None
+) -> None:
+    """Everything MkDocs reads that is not a page: prose, data, assets and its configuration."""
+    content = work / "docs"
+    write.data(content / pages.GALLERY_DATA, gallery)
+    for model in models:
+        write.data(content / links.model_data(model["id"]), model)
+    write.tree(source / "schema", content / "data" / "schema")
+    write.tree(source / "overrides", work / "overrides")
+    assets = f"assets/{_content_hash(source)}"
+    for kind in ("styles", "scripts"):
+        write.tree(source / kind, content / assets)
+    for font in sorted((source / "fonts").glob("*.woff2")):
+        write.copy(font, content / assets / font.name)
+    write.copy(source / "favicon.svg", content / "assets" / "favicon.svg")
+    licences = [file.read_text(encoding="utf-8") for file in sorted((source / "fonts").glob("*.OFL.txt"))]
+    write.text(content / "assets" / "licences.txt", "\n\n".join(licences))
+    written = prose.sections(docs)
+    if docs.is_dir():
+        write.tree(docs, content / "docs")
+    for path, text in written.files.items():
+        write.text(content / path, text)
+    config = {
+        "nav": [{"Gallery": "index.md"}, *written.nav, {"Data": "data/index.md"}],
+        "extra_css": [f"{assets}/{name}.css" for name in ("base", "pages")],
+        "extra_javascript": [{"path": f"{assets}/main.js", "type": "module"}],
+    } | ({"site_url": site_url} if site_url else {})
+    extra = {"generator": False, "assets": assets, "docs_home": written.home}
+    base = (source / "mkdocs.yml").read_text(encoding="utf-8")
+    # A JSON value is a YAML value, so the file needs no YAML writer.
+    lines = [f"{name}: {json.dumps(value)}" for name, value in (config | {"extra": extra}).items()]
+    write.text(work / "mkdocs.yml", "\n".join([base, *lines, ""]))
+
+
+def _content_hash(source: Path) -> str:
+    """Names the folder of styles, scripts and fonts: a changed file is a new address, so caches never mix two builds."""
+    digest = hashlib.sha256()
+    for file in sorted(file for kind in ("styles", "scripts", "fonts") for file in (source / kind).glob("*")):
+        digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()[:10]
+
+
+def _mkdocs(work: Path) -> None:
+    """Run the generator in its own process: its plug-ins configure logging and warnings for the whole interpreter."""
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(work / "mkdocs.yml")]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603 - our own
+    if done.returncode:
+        raise BuildError(f"mkdocs refused the site:\n{done.stdout}{done.stderr}".rstrip())
+
+
+def _collect(made: Path, stage: Path) -> None:
+    """Move the generated site to the stage's top, mark it as ours and drop the workings."""
+    write.move(made, stage)
+    write.data(stage / write.MARK, {"generator": "rooflight", "schemas": [payload.GALLERY_SCHEMA, payload.INSPECTION_SCHEMA]})
+    write.drop(stage / ".work")
+    write.text(stage / ".nojekyll", "")
+
+
+@contextmanager
+def _progress(*, quiet: bool, seconds: dict[str, float]) -> Iterator[Callable[..., Any]]:
+    """A bar per stage on stderr. Yields `track(stage, total)`, a context that yields the function to call per item."""
+    bars = Progress(
+        TextColumn("{task.description:<9}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=Console(stderr=True),
+        disable=quiet,
+    )
+    tasks = {stage: bars.add_task(stage, start=False, total=None) for stage in STAGES}
+
+    @contextmanager
+    def track(stage: str, total: int) -> Iterator[Callable[[], None]]:
+        task = tasks[stage]
+        bars.update(task, total=total)
+        bars.start_task(task)
+        start = time.perf_counter()
+        yield lambda: bars.advance(task)
+        seconds[stage] = time.perf_counter() - start
+
+    with bars:
+        yield track

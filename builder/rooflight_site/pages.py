@@ -1,0 +1,95 @@
+"""The one list of pages: an address, the data files a page is made from, and how to render it."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rooflight_site import columns, render, words
+from rooflight_site.links import model_data, model_page
+
+GALLERY_DATA = "data/models.json"
+INSPECTION_SCHEMA_FILE = "data/schema/inspection-1.json"
+GALLERY_SCHEMA_FILE = "data/schema/models-1.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A generated page. `url` is from the site's root and ends with a slash, the front page's is empty."""
+
+    url: str
+    title: str
+    summary: str  # one or two sentences; what search and link previews show
+    sources: tuple[str, ...]
+    render: Callable[[], str]
+    keywords: tuple[str, ...] = ()  # further names by which search should find the page
+
+    @property
+    def view(self) -> str:
+        """Where the rendered body lies among the templates that MkDocs may include."""
+        return f"views/{self.url or 'front/'}view.html"
+
+    def stub(self) -> str:
+        """The Markdown file that MkDocs reads: its front matter names the view, its text feeds the search index."""
+        # JSON is YAML, and quotes every sign that YAML would read as syntax.
+        head = {
+            "title": self.title,
+            "description": self.summary,
+            "template": "app.html",
+            "view": self.view,
+            "search": {"boost": 2},
+        }
+        words_ = " ".join(_as_code(word) for word in self.keywords)
+        lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
+        return "\n".join(["---", *lines, "---", "", _as_code(self.summary), "", words_, ""])
+
+
+def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mapping[str, Any]]) -> Iterator[Page]:
+    """Every page that is made from data; prose pages come from Markdown files as they are."""
+    yield Page(
+        url="",
+        title="Model gallery",
+        summary="Language-model checkpoints by what they cost: parameters, KV cache, weights and work per token, "
+        "each figure with its formula.",
+        sources=(GALLERY_DATA,),
+        render=lambda: render.page(
+            source, "gallery.html", "", page=gallery, columns=columns.COLUMNS, model_page=model_page, words=words
+        ),
+    )
+    for model in inspections:
+        yield _inspector(source, model)
+    yield Page(
+        url="data/",
+        title="Data",
+        summary="The figures of this site as JSON, with their schemas.",
+        sources=(GALLERY_DATA,),
+        render=lambda: render.page(
+            source,
+            "data.html",
+            "data/",
+            page=gallery,
+            model_page=model_page,
+            model_data=model_data,
+            gallery_data=GALLERY_DATA,
+            schemas=(GALLERY_SCHEMA_FILE, INSPECTION_SCHEMA_FILE),
+        ),
+    )
+
+
+def _inspector(source: Path, model: Mapping[str, Any]) -> Page:
+    facts = model["facts"]
+    url, data = model_page(model["id"]), model_data(model["id"])
+    return Page(
+        url=url,
+        title=facts["name"],
+        summary=f"{facts['name']} by {facts['lab']}: parameters, KV cache and the cost of every part, with formulas.",
+        sources=(data,),
+        keywords=(model["id"], facts["lab"], facts["architecture"], facts["attention"], facts["family"]),
+        render=lambda: render.page(source, "inspector.html", url, page=model, data_file=data, words=words),
+    )
+
+
+def _as_code(words_: str) -> str:
+    """Text that Markdown must print as it stands: HTML and Markdown signs become entities."""
+    return "".join(c if c.isalnum() or c in " ,.:-" else f"&#{ord(c)};" for c in words_)

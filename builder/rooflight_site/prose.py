@@ -1,0 +1,41 @@
+"""The hand-written pages: every Markdown file under docs/ becomes a page of the Docs section."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_TITLE = re.compile(r"^#\s+(.+?)\s*#*$", re.MULTILINE)
+_HOME = ("index.md", "README.md")
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """`files` by their path in the site's sources, `nav` as MkDocs reads it, `home` the section's address."""
+
+    files: Mapping[str, str]
+    nav: list[dict[str, Any]]
+    home: str | None
+
+
+def sections(docs: Path) -> Prose:
+    """Every file of `docs`, the index first, the rest by title. No folder or an empty one: no section."""
+    found = {file.relative_to(docs).as_posix(): file.read_text(encoding="utf-8") for file in sorted(docs.rglob("*.md"))}
+    if not found:
+        return Prose({}, [], None)
+    files = {f"docs/{path}": text for path, text in found.items()}
+    if not any(name in found for name in _HOME):
+        files["docs/index.md"] = _contents(found)
+    order = sorted(files, key=lambda path: (path.removeprefix("docs/") not in _HOME, _title(path, files[path]).casefold()))
+    return Prose(files, [{"Docs": [{_title(path, files[path]): path} for path in order]}], "docs/")
+
+
+def _title(path: str, text: str) -> str:
+    match = _TITLE.search(text)
+    return match[1].replace("`", "") if match else Path(path).stem.replace("-", " ").capitalize()
+
+
+def _contents(found: Mapping[str, str]) -> str:
+    entries = sorted((_title(path, text), path) for path, text in found.items())
+    return "\n".join(["# Documentation", "", *(f"- [{title}]({path})" for title, path in entries), ""])

@@ -1,0 +1,16 @@
+// Starts what the page has. Without this file everything can still be read.
+import { startUnits } from "./units.js";
+import { startTips } from "./tips.js";
+import { startGallery } from "./gallery.js";
+import { startCosts } from "./costs.js";
+import { startCopy } from "./copy.js";
+
+startGallery(document.getElementById("gallery"));
+startCosts(document.getElementById("costs"));
+startUnits();
+startTips();
+startCopy();
+
+// Material leaves its search dialog without a name.
+document.querySelector(".md-search")?.setAttribute("aria-label", "Search");
+performance.mark("rooflight-ready");

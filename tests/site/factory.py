@@ -1,0 +1,285 @@
+"""Makes plausible inspections of made-up models, so that the site is tested without the library of real ones.
+
+Formulas are the engine's own; only the graph they would come from is replaced by a short list of parts.
+"""
+
+from dataclasses import dataclass
+
+from rooflight.api.records import (
+    CacheCard,
+    ComponentCard,
+    Facts,
+    Inspection,
+    LayerKind,
+    NodeRow,
+    PhaseFigures,
+    Symbol,
+)
+from rooflight.expr import Space, evaluate, named, total
+from rooflight.values import Quantity
+
+MEANINGS = {
+    "n_layers": ("decoder layers", "config.num_hidden_layers"),
+    "d_model": ("width of the residual stream", "config.hidden_size"),
+    "n_heads": ("query heads", "config.num_attention_heads"),
+    "n_kv_heads": ("key and value heads", "config.num_key_value_heads"),
+    "d_head": ("width of one head", "d_model / n_heads"),
+    "d_ffn": ("width of the feed-forward layer", "config.intermediate_size"),
+    "n_vocab": ("entries of the vocabulary", "config.vocab_size"),
+    "b_weight": ("bytes of one stored weight", "storage"),
+    "b_cache": ("bytes of one cached element", "storage"),
+    "s_max": ("longest context", "config.max_position_embeddings"),
+    "B": ("sequences", "deployment"),
+    "T": ("new tokens of each sequence", "deployment"),
+    "s_ctx": ("tokens before the step's last", "deployment"),
+}
+
+SHAPES = {
+    "embed": ("n_vocab", "d_model"),
+    "lm_head": ("d_model", "n_vocab"),
+    "q_proj": ("d_model", "n_heads d_head"),
+    "k_proj": ("d_model", "n_kv_heads d_head"),
+    "v_proj": ("d_model", "n_kv_heads d_head"),
+    "o_proj": ("n_heads d_head", "d_model"),
+    "gate_proj": ("d_model", "d_ffn"),
+    "up_proj": ("d_model", "d_ffn"),
+    "down_proj": ("d_ffn", "d_model"),
+}
+
+# id, group, component, role, op
+PARTS = (
+    ("embed", "ends", "embedding", "embedding", "gather"),
+    ("layers.attn_norm", "decoder layer", "rms_norm", "norm", "norm"),
+    ("layers.attention.q_proj", "decoder layer", "gqa_attention", "attention", "linear"),
+    ("layers.attention.k_proj", "decoder layer", "gqa_attention", "attention", "linear"),
+    ("layers.attention.v_proj", "decoder layer", "gqa_attention", "attention", "linear"),
+    ("layers.attention.rope", "decoder layer", "gqa_attention", "attention", "rope"),
+    ("layers.attention.score", "decoder layer", "gqa_attention", "attention", "score"),
+    ("layers.attention.o_proj", "decoder layer", "gqa_attention", "attention", "linear"),
+    ("layers.ffn_norm", "decoder layer", "rms_norm", "norm", "norm"),
+    ("layers.ffn.gate_proj", "decoder layer", "swiglu", "ffn", "linear"),
+    ("layers.ffn.up_proj", "decoder layer", "swiglu", "ffn", "linear"),
+    ("layers.ffn.down_proj", "decoder layer", "swiglu", "ffn", "linear"),
+    ("lm_head", "ends", "head", "head", "linear"),
+)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What tells one made-up model from another."""
+
+    id: str
+    lab: str
+    name: str
+    n_layers: int = 32
+    d_model: int = 4096
+    n_heads: int = 32
+    n_kv_heads: int = 8
+    d_ffn: int = 14336
+    n_vocab: int = 128256
+    s_max: int = 131072
+    config_state: str = "complete"
+    architecture: str = "llama"
+
+
+MODELS = (
+    Shape("aurora-lab/Aurora-8B", "Aurora Lab", "Aurora-8B"),
+    Shape(
+        "aurora-lab/Aurora-405B", "Aurora Lab", "Aurora-405B", 126, 16384, 128, 8, 53248, config_state="nearly complete"
+    ),
+    Shape("borealis/Nord-7b-hf", "Borealis", "Nord-7b-hf", 32, 4096, 32, 32, 11008, 32000, 4096),
+    Shape(
+        "Cirrus/Cirrus2.5-7B-Instruct",
+        "Cirrus",
+        "Cirrus2.5-7B-Instruct",
+        28,
+        3584,
+        28,
+        4,
+        18944,
+        152064,
+        32768,
+        architecture="cirrus2",
+    ),
+    Shape("Cirrus/Cirrus3-0.6B", "Cirrus", "Cirrus3-0.6B", 28, 1024, 16, 8, 3072, 151936, 40960, architecture="cirrus3"),
+    Shape("drift-ai/drift2", "Drift", "drift2", 12, 768, 12, 12, 3072, 50257, 1024, "reconstructed", "drift2"),
+)
+
+
+def inspections(shapes=MODELS):
+    return tuple(map(inspection, shapes))
+
+
+def inspection(shape):
+    return _Maker(shape).make()
+
+
+class _Maker:
+    def __init__(self, shape):
+        self.shape = shape
+        self.space = Space()
+        self.values = {
+            name: getattr(shape, name)
+            for name in ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ffn", "n_vocab", "s_max")
+        }
+        self.values |= {"d_head": shape.d_model // shape.n_heads, "b_weight": 2, "b_cache": 2}
+        self.deployment = {
+            "prefill": {"batch": 1, "context": 32768, "new_tokens": 32768},
+            "decode": {"batch": 1, "context": 32768, "new_tokens": 1},
+        }
+
+    def s(self, *names):
+        product = 1
+        for name in " ".join(names).split():
+            product = product * self.space.symbol(name)
+        return product
+
+    def quantity(self, key, label, unit, formula, phase="decode"):
+        step = self.deployment[phase]
+        bound = self.values | {"B": step["batch"], "T": step["new_tokens"], "s_ctx": step["context"]}
+        return Quantity(key, label, evaluate(formula, bound), unit, formula)
+
+    def params(self, node):
+        name = node.rpartition(".")[2]
+        if name in SHAPES:
+            return self.s(*SHAPES[name])
+        return self.s("d_model") if name.endswith("norm") else 0
+
+    def copies(self, node):
+        return self.s("n_layers") if node.startswith("layers.") else 1
+
+    def figures(self, node, phase):
+        every = self.copies(node)
+        name = node.rpartition(".")[2]
+        matmul = 2 * self.s("B", "T") * self.params(node) if name in SHAPES and name != "embed" else 0
+        matmul = 4 * self.s("B", "T", "s_ctx", "n_heads", "d_head") if name == "score" else matmul
+        other = 5 * self.s("B", "T", "d_model") if name.endswith("norm") else 0
+        kv = 2 * self.s("B", "s_ctx", "n_kv_heads", "d_head", "b_cache") if name == "score" else 0
+        def figure(column, label, unit, formula):
+            return self.quantity(f"{phase}.{column}/{node}", f"{label} of {node}", unit, formula * every, phase)
+        return PhaseFigures(
+            "[B, T, d_model]",
+            f"[1, {self.deployment[phase]['new_tokens']}, {self.shape.d_model}]",
+            figure("matmul_flops", "matmul FLOPs", "FLOP", matmul),
+            figure("other_flops", "other FLOPs", "FLOP", other),
+            figure("weight_bytes", "weight bytes read", "byte", self.params(node) * self.s("b_weight")),
+            figure("activation_bytes", "activation bytes", "byte", 2 * self.s("B", "T", "d_model", "b_weight")),
+            figure("kv_bytes", "cache bytes", "byte", kv),
+        )
+
+    def rows(self):
+        for node, group, component, role, op in PARTS:
+            params, copies = self.params(node), self.copies(node)
+            summary = f"{op} {' → '.join(SHAPES[node.rpartition('.')[2]])}" if op == "linear" else op
+            yield NodeRow(
+                node,
+                group,
+                component,
+                role,
+                op,
+                summary,
+                self.quantity(f"copies/{node}", f"copies of {node}", "copy", copies),
+                self.quantity(f"params_each/{node}", f"parameters of one {node}", "parameter", params),
+                self.quantity(f"params/{node}", f"parameters of {node}", "parameter", params * copies),
+                self.quantity(f"stored_bytes/{node}", f"stored bytes of {node}", "byte", params * copies * self.s("b_weight")),
+                (f"model.{node}.weight",),
+                {phase: self.figures(node, phase) for phase in self.deployment},
+            )
+
+    def summed(self, rows, get):
+        return total(named(f"{row.id.replace('.', '_')}", get(row).formula) for row in rows)
+
+    def make(self):
+        shape, quantity, s = self.shape, self.quantity, self.s
+        rows = tuple(self.rows())
+        everything = self.summed(rows, lambda row: row.params_all)
+        kv = 2 * s("n_layers", "n_kv_heads", "d_head", "b_cache")
+        roles = dict.fromkeys(row.role for row in rows)
+        layer = [row for row in rows if row.id.startswith("layers.")]
+        totals = {
+            phase: {
+                column: quantity(
+                    f"{phase}.{column}",
+                    f"{column.replace('_', ' ')} of one {phase} step",
+                    "FLOP" if column.endswith("flops") else "byte",
+                    self.summed(rows, lambda row, p=phase, c=column: getattr(row.phases[p], c)),
+                    phase,
+                )
+                for column in ("matmul_flops", "other_flops", "weight_bytes", "activation_bytes", "kv_bytes")
+            }
+            for phase in self.deployment
+        }
+        cache = tuple(
+            CacheCard(
+                f"layers.attention.{kind}_proj",
+                word,
+                "per token",
+                quantity(f"cache.layers/{kind}", f"layers that keep the {word}", "layer", s("n_layers")),
+                quantity(f"cache.bytes_per_token/{kind}", f"{word} bytes per token", "byte/token", kv / 2),
+                quantity(f"cache.bytes/{kind}", f"{word} bytes of one sequence", "byte", kv / 2 * s("s_ctx")),
+            )
+            for kind, word in (("k", "keys"), ("v", "values"))
+        )
+        def card(slot, component, role, doc, names, cache=()):
+            return ComponentCard(
+                slot,
+                component,
+                role,
+                doc,
+                quantity(f"params_of/{component}", f"parameters of {component}", "parameter", total(
+                    row.params.formula for row in layer if row.component == component)),
+                tuple((MEANINGS[name][0], name, self.values[name]) for name in names),
+                cache,
+            )
+        kind = LayerKind(
+            "decoder layer",
+            f"0–{shape.n_layers - 1}",
+            quantity("layers/decoder layer", "decoder layers", "layer", s("n_layers")),
+            quantity("params/decoder layer", "parameters of one decoder layer", "parameter",
+                     total(row.params.formula for row in layer)),
+            (
+                card("attention", "gqa_attention", "attention", "Grouped-query attention with rotary positions.",
+                     ("n_heads", "n_kv_heads", "d_head", "d_model"), cache),
+                card("ffn", "swiglu", "ffn", "Gated feed-forward layer: silu(gate) × up, then down.", ("d_model", "d_ffn")),
+                card("norms", "rms_norm", "norm", "RMS normalisation before attention and before the ffn.", ("d_model",)),
+            ),
+        )
+        headline = {
+            "params.total": quantity("params.total", "parameters", "parameter", everything),
+            "params.active": quantity("params.active", "active parameters", "parameter", everything),
+            "params.embedding": quantity("params.embedding", "parameters of the embedding", "parameter", s("n_vocab d_model")),
+            "weights.bytes": quantity("weights.bytes", "bytes of the weights", "byte", everything * s("b_weight")),
+            "layers": quantity("layers", "decoder layers", "layer", s("n_layers")),
+            "max_context": quantity("max_context", "longest context", "token", s("s_max")),
+            "cache.bytes_per_token": quantity("cache.bytes_per_token", "cache bytes per token", "byte/token", kv),
+            "cache.constant_bytes": quantity("cache.constant_bytes", "cache bytes that do not grow", "byte", 0),
+            "cache.bytes": quantity("cache.bytes", "cache bytes of one sequence", "byte", kv * s("s_ctx")),
+            "prefill.flops_per_token": quantity(
+                "prefill.flops_per_token", "prefill FLOPs per token", "FLOP",
+                totals["prefill"]["matmul_flops"].formula / s("T"), "prefill"),
+            "decode.flops": quantity("decode.flops", "FLOPs of one decoded token", "FLOP", totals["decode"]["matmul_flops"].formula),
+        }
+        return Inspection(
+            Facts(
+                shape.id,
+                shape.lab,
+                shape.name,
+                shape.architecture,
+                "dense",
+                "MHA" if shape.n_heads == shape.n_kv_heads else "GQA",
+                "BF16",
+                shape.config_state,
+                "tests",
+                None,
+                ("Parameter total equals the published total.", "Tensor names and shapes were not compared with the checkpoint."),
+            ),
+            {name: Symbol(name, value, *MEANINGS[name]) for name, value in
+             (self.values | {"B": 1, "T": 1, "s_ctx": 32768}).items()},
+            headline,
+            {role: quantity(f"params/{role}", f"parameters of {role}", "parameter",
+                            total(row.params_all.formula for row in rows if row.role == role)) for role in roles},
+            (kind,),
+            rows,
+            totals,
+            self.deployment,
+        )
