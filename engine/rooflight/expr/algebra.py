@@ -6,16 +6,18 @@ are built from sympy's own classes; no text is ever handed to it to read.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rooflight.expr import formula
 from rooflight.expr.evaluation import evaluate
 from rooflight.expr.formula import Expr, nodes
 from rooflight.expr.scalars import Exact, Value, exact, ratio
 
-# sympy ships no types.
+if TYPE_CHECKING:
+    from random import Random
+
+# sympy ships no types that would help here.
 Sympy: TypeAlias = Any
 
 POINTS = 200
@@ -40,8 +42,7 @@ class Equality:
 
 def to_sympy(value: Value) -> Sympy:
     """The formula or number as a sympy expression, names written out, symbols with their assumptions."""
-    import sympy
-
+    sympy = _load()
     if type(value) is not Expr:
         return _number(sympy, exact(value))
     memo: dict[Expr, Sympy] = {}
@@ -56,21 +57,22 @@ def equal(left: Value | Sympy, right: Value | Sympy) -> Equality:
     Proved by algebra where sympy can: how is "expand" or "simplify". What it cannot settle, rounding and choices
     above all, is compared exactly at random points: how then says so, and a difference comes with its point.
     """
-    import sympy
+    import random
 
+    sympy = _load()
     sides = [side if isinstance(side, sympy.Basic) else to_sympy(side) for side in (left, right)]
-    declared = {
-        symbol.name: symbol for side in sides for symbol in side.free_symbols if symbol.assumptions0.get("real")
-    }
+    free = [symbol for side in sides for symbol in side.free_symbols]
+    declared = {symbol.name: symbol for symbol in free if symbol.is_real}
     sides = [_declare(side, declared, sympy) for side in sides]
     gap = sides[0] - sides[1]
     if gap.expand() == 0:
         return Equality("expand", equal=True)
-    symbols = sorted(set().union(*[side.free_symbols for side in sides]), key=str)
+    symbols = sorted({symbol for side in sides for symbol in side.free_symbols}, key=str)
+    minimum = {**_minimums(left), **_minimums(right)}
     chance = random.Random(len(symbols))  # noqa: S311 - the same points on every run
     compared = 0
     for _ in range(POINTS):
-        point = {symbol.name: _random_value(symbol, chance) for symbol in symbols}
+        point = {symbol.name: _random_value(symbol, minimum.get(symbol.name), chance) for symbol in symbols}
         values = [_at(side, form, point, sympy) for side, form in zip((left, right), sides, strict=True)]
         if None in values:
             continue
@@ -84,18 +86,27 @@ def equal(left: Value | Sympy, right: Value | Sympy) -> Equality:
     return Equality(f"equal at {compared} random points, not proved", equal=True)
 
 
+def _load() -> Any:
+    import sympy
+
+    return sympy
+
+
 def _declare(side: Sympy, declared: Mapping[str, Sympy], sympy: Any) -> Sympy:
     """The same names are the same symbols, and a symbol without assumptions is a positive integer."""
     swap = {s: declared.get(s.name) or sympy.Symbol(s.name, positive=True, integer=True) for s in side.free_symbols}
     return side.xreplace(swap)
 
 
-def _random_value(symbol: Sympy, chance: random.Random) -> Exact:
-    largest = chance.choice((3, 20, 1_000, 100_000))
-    value: Exact = chance.randint(1, largest)
-    if not symbol.is_positive and chance.random() < 0.2:  # noqa: PLR2004
-        value = 0 if symbol.is_nonnegative else -value
-    return value if symbol.is_integer else ratio(int(value), chance.randint(1, 7))
+def _minimums(side: Value | Sympy) -> dict[str, Exact | None]:
+    return {n.args: n.low for n in nodes(side) if n.kind == formula.SYMBOL} if type(side) is Expr else {}
+
+
+def _random_value(symbol: Sympy, minimum: Exact | None, chance: Random) -> Exact:
+    if minimum is None:
+        minimum = 1 if symbol.is_positive else 0
+    above = chance.randint(0, chance.choice((3, 20, 1_000, 100_000)))
+    return minimum + above if symbol.is_integer else exact(minimum + ratio(above, chance.randint(1, 7)))
 
 
 def _at(side: Value | Sympy, form: Sympy, point: Mapping[str, Exact], sympy: Any) -> Sympy | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -82,9 +83,12 @@ def not_(condition: Value) -> Value:
     return np.logical_not(condition)
 
 
+_where: Any = np.where  # numpy declares it for arrays only
+
+
 def where(condition: Value, then: Value, otherwise: Value) -> Value:
     """`then` at the points where the condition holds, else `otherwise`."""
-    return np.where(condition, number(then), number(otherwise))
+    return _where(condition, number(then), number(otherwise))
 
 
 def power(base: Value, exponent: Value) -> Value:

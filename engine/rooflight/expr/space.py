@@ -25,7 +25,7 @@ class Space:
     def __len__(self) -> int:
         return len(self._nodes)
 
-    def symbol(self, name: str, *, minimum: int = 1, whole: bool = True) -> Expr:
+    def symbol(self, name: str, *, minimum: Exact = 1, whole: bool = True) -> Expr:
         """The symbol `name`: an integer no smaller than `minimum`, or any such real number when not `whole`.
 
         Raises ValueError for a name that is no dotted ASCII identifier, or one already declared otherwise.

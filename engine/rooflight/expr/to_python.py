@@ -49,9 +49,7 @@ class CompiledFormula:
         """The value of every root. Raises TypeError unless exactly the arguments are given."""
         if values.keys() != set(self.arguments):
             wrong = sorted(values.keys() ^ set(self.arguments))
-            raise TypeError(
-                f"exactly these arguments are expected: {', '.join(self.arguments)}; see {', '.join(wrong)}"
-            )
+            raise TypeError(f"arguments are {', '.join(self.arguments)}; missing or unknown: {', '.join(wrong)}")
         given = [values[name] for name in self.arguments]
         if any(ar.is_array(value) for value in given):
             # A Fraction made from two scalars would turn the arrays it meets into object arrays.
@@ -124,7 +122,7 @@ def _integer(value: int) -> str:
     return str(value) if abs(value) < 10**15 else hex(value)  # Python reads decimal text of bounded length only
 
 
-def _constant(value: Exact | bool) -> str:
+def _constant(value: Exact) -> str:
     if isinstance(value, bool):
         return str(value)
     if isinstance(value, int):
@@ -167,10 +165,10 @@ def _power(base: str, exponent: int) -> str:
 
 def _nested(function: str, args: Any, names: Mapping[Expr, str]) -> str:
     """A function of two over many arguments, without nesting deeper than Python parses."""
-    written = [names[arg] for arg in args]
+    written: list[str] = [names[arg] for arg in args]
     while len(written) > 1:
-        pairs = [written[i : i + 2] for i in range(0, len(written), 2)]
-        written = [f"{function}({', '.join(pair)})" if len(pair) == 2 else pair[0] for pair in pairs]  # noqa: PLR2004
+        odd = written[len(written) // 2 * 2 :]
+        written = [f"{function}({a}, {b})" for a, b in zip(written[::2], written[1::2], strict=False)] + odd
     return written[0]
 
 
