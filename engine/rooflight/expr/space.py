@@ -22,9 +22,6 @@ class Space:
     def __init__(self) -> None:
         self._nodes: dict[Hashable, Expr] = {}
 
-    def __len__(self) -> int:
-        return len(self._nodes)
-
     def symbol(self, name: str, *, minimum: Exact = 1, whole: bool = True) -> Expr:
         """The symbol `name`: an integer no smaller than `minimum`, or any such real number when not `whole`.
 
