@@ -53,6 +53,8 @@ def shown(value: Number | None, unit: str) -> Shown:
     """The text of one figure, with its unit where the unit is not plain from the column."""
     if value is None:
         return Shown(MISSING, MISSING)
+    if value == 0:
+        return Shown("0", "0")
     if unit in _SCALES:
         first, second, suffix = _SCALES[unit]
         return Shown(_scaled(value, first) + suffix, _scaled(value, second) + suffix)
@@ -102,8 +104,6 @@ def _round(value: Fraction) -> Decimal:
 
 def _rounded(value: Fraction) -> str:
     """Three significant digits without an exponent: 8.03, 16.1, 140, 0.977."""
-    if value == 0:
-        return "0"
     rounded = _round(value)
     decimals = max(0, DIGITS - 1 - rounded.adjusted())
     return f"{rounded:,.{decimals}f}"

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +33,17 @@ class Page:
 
     def stub(self) -> str:
         """The Markdown file that MkDocs reads: its front matter names the view, its text feeds the search index."""
-        # JSON is YAML, and quotes every sign that YAML would read as syntax.
+        # JSON is YAML, and quotes every sign that YAML would read as syntax. The theme prints both texts unescaped.
         head = {
-            "title": self.title,
-            "description": self.summary,
+            "title": escape(self.title),
+            "description": escape(self.summary),
             "template": "app.html",
             "view": self.view,
             "search": {"boost": 2},
         }
-        words_ = " ".join(_as_code(word) for word in self.keywords)
+        names = " ".join(_as_code(word) for word in self.keywords)
         lines = [f"{name}: {json.dumps(value, ensure_ascii=False)}" for name, value in head.items()]
-        return "\n".join(["---", *lines, "---", "", _as_code(self.summary), "", words_, ""])
+        return "\n".join(["---", *lines, "---", "", _as_code(self.summary), "", names, ""])
 
 
 def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mapping[str, Any]]) -> Iterator[Page]:
@@ -90,6 +91,6 @@ def _inspector(source: Path, model: Mapping[str, Any]) -> Page:
     )
 
 
-def _as_code(words_: str) -> str:
+def _as_code(text: str) -> str:
     """Text that Markdown must print as it stands: HTML and Markdown signs become entities."""
-    return "".join(c if c.isalnum() or c in " ,.:-" else f"&#{ord(c)};" for c in words_)
+    return "".join(c if c.isalnum() or c in " ,.:-" else f"&#{ord(c)};" for c in text)

@@ -83,10 +83,11 @@ class Book:
     def _entry(self, quantity: Quantity) -> Json:
         if quantity.unit not in UNITS:
             raise ValueError(f"{self.model_id}: {quantity.key} has the unknown unit {quantity.unit!r}")
+        value = _json_number(quantity.value)  # first: it refuses what no page can show
         figure = shown(quantity.value, quantity.unit)
         return {
             "label": quantity.label,
-            "value": _json_number(quantity.value),
+            "value": value,
             "exact": exact(quantity.value),
             "unit": quantity.unit,
             "text": figure.text,

@@ -2,6 +2,8 @@
 import { behind, formulas } from "./figures.js";
 
 const MARGIN = 12;
+const GAP = 6;
+const MAX_HEIGHT = 560;
 const LINGER_MS = 160; // time to move the pointer from the number into the tip
 
 const tip = document.createElement("div");
@@ -63,8 +65,8 @@ function values(formula, symbols) {
     const row = table.insertRow();
     row.insertCell().append(make("code", name));
     row.insertCell().textContent = symbol.exact;
-    row.insertCell().textContent = symbol.meaning;
-    row.insertCell().append(make("code", symbol.source));
+    const meaning = row.insertCell();
+    meaning.append(symbol.meaning, " ", make("code", symbol.source));
   }
   return table;
 }
@@ -97,15 +99,17 @@ function fill(button) {
   tip.scrollTop = 0;
 }
 
+/** Below the number or above it, whichever has room; where neither has, on the roomier side and cut to fit. */
 function place(button) {
+  tip.style.maxHeight = "";
+  if (matchMedia("(max-width: 760px)").matches) return; // a sheet at the bottom, as the style says
   const at = button.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = tip;
-  const below = at.bottom + height + MARGIN < innerHeight;
-  const above = at.top - height - MARGIN > 0;
-  const left = Math.min(Math.max(MARGIN, at.left - 18), innerWidth - width - MARGIN);
-  const top = below ? at.bottom + 6 : above ? at.top - height - 6 : innerHeight - height - MARGIN;
-  tip.style.left = `${Math.max(MARGIN, left)}px`;
-  tip.style.top = `${Math.max(MARGIN, top)}px`;
+  const room = { below: innerHeight - at.bottom - GAP - MARGIN, above: at.top - GAP - MARGIN };
+  const side = tip.offsetHeight <= room.below || room.below >= room.above ? "below" : "above";
+  tip.style.maxHeight = `${Math.min(MAX_HEIGHT, room[side])}px`;
+  const left = Math.max(MARGIN, Math.min(at.left - 18, innerWidth - tip.offsetWidth - MARGIN));
+  tip.style.left = `${left}px`;
+  tip.style.top = `${side === "below" ? at.bottom + GAP : at.top - GAP - tip.offsetHeight}px`;
 }
 
 function open(button) {

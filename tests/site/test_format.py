@@ -7,7 +7,7 @@ from rooflight.values import UNITS
 from rooflight_site.format import MISSING, exact, shown, tokens
 
 ROWS = [
-    ("zero_bytes", 0, "byte", "0 B", "0 B"),
+    ("zero_needs_no_unit", 0, "byte", "0", "0"),
     ("bytes_are_written_out_below_a_thousand", 576, "byte", "576 B", "576 B"),
     ("kv_per_token", 131072, "byte/token", "128 KiB", "131 kB"),
     ("three_digits_before_the_next_prefix", 1023 * 1024, "byte", "0.999 MiB", "1.05 MB"),

@@ -1,0 +1,158 @@
+"""The built site as files: what it holds, what it says, what it weighs."""
+
+import gzip
+import json
+import re
+import shutil
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+from rooflight_site.build import BuildError, build
+
+from tests.site.factory import MODELS, inspection, inspections
+
+HTML_BUDGET = 40_000  # bytes, gzipped
+HOSTILE = """<img src=x onerror=alert(1)>{% endraw %}{{ 7 * 7 }}</script><!--"'&amp;"""
+
+
+class Numbers(HTMLParser):
+    """Every figure a page shows: (model, key) → text."""
+
+    def __init__(self):
+        super().__init__()
+        self.model, self.key, self.found = None, None, []
+
+    def handle_starttag(self, tag, attrs):
+        values = dict(attrs)
+        self.model = values.get("data-model", self.model)
+        self.key = values.get("data-q", self.key) if tag == "button" else self.key
+
+    def handle_endtag(self, tag):
+        self.key = None if tag == "button" else self.key
+
+    def handle_data(self, data):
+        if self.key:
+            self.found.append((self.model, self.key, data))
+
+
+def figures(html):
+    reader = Numbers()
+    reader.feed(html)
+    whole = {}
+    for model, key, text in reader.found:
+        whole.setdefault((model, key), []).append(text)
+    return {name: "".join(parts) for name, parts in whole.items()}
+
+
+def page_data(html):
+    return json.loads(re.search(r'<script type="application/json" id="page-data">(.*?)</script>', html, re.DOTALL)[1])
+
+
+def test_every_model_has_a_page_and_a_file(site):
+    for shape in MODELS:
+        assert (site / "models" / shape.id / "index.html").is_file()
+        assert (site / "data" / "models" / f"{shape.id.replace('/', '--')}.json").is_file()
+
+
+def test_a_fact_has_one_value_on_every_page(site):
+    seen = {}
+    for file in [*site.rglob("*.html"), *(site / "data").rglob("*.json")]:
+        text = file.read_text(encoding="utf-8")
+        document = json.loads(text) if file.suffix == ".json" else page_data(text) if "page-data" in text else {}
+        for model, entries in document.get("models", {}).items():
+            for key, quantity in entries["quantities"].items():
+                where, first = seen.setdefault((model, key), (file.name, quantity))
+                assert quantity == first, f"{model} {key}: {where} and {file.name} disagree"
+    assert len(seen) > 500
+
+
+def test_every_shown_figure_is_the_serializers_text(site):
+    for file in site.rglob("*.html"):
+        html = file.read_text(encoding="utf-8")
+        shown = figures(html)
+        data = page_data(html) if shown else {}
+        for (model, key), text in shown.items():
+            expected = data["models"][model]["quantities"][key]["text"]
+            assert set(text.replace(expected, "|")) == {"|"}, f"{file}: {model} {key} shows {text}, not {expected}"
+
+
+def test_the_gallery_shows_a_figure_of_every_model(site):
+    shown = figures((site / "index.html").read_text(encoding="utf-8"))
+    assert {model for model, key in shown if key == "params.total"} == {shape.id for shape in MODELS}
+    assert shown["aurora-lab/Aurora-8B", "params.total"] == "8.03\u202fB"
+
+
+def test_no_page_is_heavier_than_its_budget(site):
+    heavy = {file: size for file in site.rglob("*.html") if (size := len(gzip.compress(file.read_bytes(), 6))) > HTML_BUDGET}
+    assert heavy == {}
+
+
+def test_search_finds_a_model_by_any_of_its_names(site):
+    index = (site / "search" / "search_index.json").read_text(encoding="utf-8")
+    entries = {entry["location"]: f"{entry['title']} {entry['text']}" for entry in json.loads(index)["docs"]}
+    text = entries["models/Cirrus/Cirrus2.5-7B-Instruct/"]
+    assert all(word in text for word in ("Cirrus2.5-7B-Instruct", "Cirrus/Cirrus2.5", "cirrus2", "GQA"))
+    assert len(index) < 400_000
+
+
+def test_prose_becomes_a_section(site):
+    assert "Counting" in (site / "docs" / "index.html").read_text(encoding="utf-8")
+    assert (site / "docs" / "glossary" / "index.html").is_file()
+
+
+def test_without_prose_there_is_no_section(tmp_path):
+    build(tmp_path / "site", inspections=inspections(MODELS[:1]), docs=tmp_path / "none", quiet=True)
+    assert not (tmp_path / "site" / "docs").exists()
+    assert "Docs" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
+
+
+def test_building_twice_gives_the_same_bytes(site, tmp_path, docs, models):
+    build(tmp_path / "again", inspections=models, docs=docs, quiet=True)
+    dated = {"sitemap.xml", "sitemap.xml.gz"}  # MkDocs writes the day into them
+    files = [file for file in site.rglob("*") if file.is_file() and file.name not in dated]
+    assert [f for f in files if f.read_bytes() != (tmp_path / "again" / f.relative_to(site)).read_bytes()] == []
+
+
+def test_a_hostile_model_is_only_text(tmp_path, docs):
+    model = inspection(MODELS[0])
+    facts = replace(model.facts, name=HOSTILE, lab=HOSTILE, notes=(HOSTILE,), source=HOSTILE, architecture=HOSTILE)
+    kinds = tuple(replace(kind, name=HOSTILE, layers=HOSTILE) for kind in model.kinds)
+    rows = tuple(replace(row, group=HOSTILE, summary=HOSTILE) for row in model.rows)
+    build(tmp_path / "site", inspections=[replace(model, facts=facts, kinds=kinds, rows=rows)], docs=docs, quiet=True)
+    for file in (tmp_path / "site").rglob("*.html"):
+        html = file.read_text(encoding="utf-8")
+        assert "<img" not in html, file
+        assert "49" not in re.findall(r"endraw[^<]{0,20}", html), file
+        if "page-data" in html:
+            page_data(html)
+    page = (tmp_path / "site" / "models" / MODELS[0].id / "index.html").read_text(encoding="utf-8")
+    assert "{{ 7 * 7 }}" in page
+    assert page.count("<h1") == 1
+
+
+def test_a_failed_page_fails_the_build_and_leaves_the_site(tmp_path, site, docs):
+    out = tmp_path / "site"
+    shutil.copytree(site, out)
+    before = (out / "index.html").read_bytes()
+    broken = tmp_path / "prose"
+    shutil.copytree(docs, broken)
+    (broken / "bad.md").write_text("# Bad\n\n[gone](missing.md)\n")
+    with pytest.raises(BuildError, match=r"missing\.md"):
+        build(out, inspections=inspections(MODELS[:1]), docs=broken, quiet=True)
+    assert (out / "index.html").read_bytes() == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["prose", "site"]
+
+
+def test_a_dead_link_fails_the_build(tmp_path, docs):
+    broken = tmp_path / "prose"
+    shutil.copytree(docs, broken)
+    (broken / "bad.md").write_text('# Bad\n\n<a href="../nowhere/">gone</a>\n')
+    with pytest.raises(BuildError, match=r"docs/bad/index\.html: \.\./nowhere/ leads nowhere"):
+        build(tmp_path / "site", inspections=inspections(MODELS[:1]), docs=broken, quiet=True)
+
+
+def test_two_ids_that_differ_only_in_case_are_refused(tmp_path):
+    twins = inspections([MODELS[0], replace(MODELS[0], id="Aurora-Lab/aurora-8b")])
+    with pytest.raises(BuildError, match="aurora-lab/Aurora-8B and Aurora-Lab/aurora-8b would share one address"):
+        build(tmp_path / "site", inspections=twins, quiet=True)
