@@ -1,0 +1,56 @@
+"""The front door: pure functions from a bound model to plain data, text and records."""
+
+from rooflight.api.binding import REFERENCE_CONTEXT, RUN_SYMBOLS, StepSize, numbers, step_size, symbol_values, symbols
+from rooflight.api.check import check
+from rooflight.api.cost import cost
+from rooflight.api.formula import FORMATS, explained, figure_names, formula, parse_key, quantity, read_quantity
+from rooflight.api.inspect import inspect, shape_words
+from rooflight.api.reading import Reading, reading
+from rooflight.api.records import (
+    CacheCard,
+    ComponentCard,
+    Facts,
+    Inspection,
+    LayerKind,
+    NodeRow,
+    PhaseFigures,
+    Symbol,
+)
+from rooflight.api.show import model_row, show
+from rooflight.api.tensors import TensorRow, buffer_rows, tensor_rows
+
+__all__ = [
+    "FORMATS",
+    "REFERENCE_CONTEXT",
+    "RUN_SYMBOLS",
+    "CacheCard",
+    "ComponentCard",
+    "Facts",
+    "Inspection",
+    "LayerKind",
+    "NodeRow",
+    "PhaseFigures",
+    "Reading",
+    "StepSize",
+    "Symbol",
+    "TensorRow",
+    "buffer_rows",
+    "check",
+    "cost",
+    "explained",
+    "figure_names",
+    "formula",
+    "inspect",
+    "model_row",
+    "numbers",
+    "parse_key",
+    "quantity",
+    "read_quantity",
+    "reading",
+    "shape_words",
+    "show",
+    "step_size",
+    "symbol_values",
+    "symbols",
+    "tensor_rows",
+]

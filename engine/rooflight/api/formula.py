@@ -1,0 +1,206 @@
+"""One figure by its key, with its formula: the answer of `rooflight formula`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rooflight import derive
+from rooflight.api.binding import RUN_SYMBOLS, symbol_values
+from rooflight.api.catalog import COLUMNS, FIGURES
+from rooflight.api.reading import Reading, reading
+from rooflight.expr import Expr, definitions, free_symbols, latex, math_element, text, to_json, total
+from rooflight.spec import nearest
+from rooflight.values import Quantity, SpecError
+
+if TYPE_CHECKING:
+    from rooflight.analysis import Analysis
+    from rooflight.expr import Value
+    from rooflight.spec import Model
+
+FORMATS = ("text", "latex", "mathml", "json")
+_EXTRA = ("layers", "max_context", "params.mtp")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """`prefill.matmul_flops/layers.attention.q_proj` taken apart; parts may also come from options."""
+
+    phase: str | None
+    name: str
+    node: str | None
+    context: int | None
+
+
+def parse_key(key: str) -> Key:
+    """Split a key `[phase.]name[@context][/node]`."""
+    rest, _, node = key.partition("/")
+    rest, _, context = rest.partition("@")
+    phase = next((p for p in ("prefill", "decode") if rest.startswith(p + ".")), None)
+    if context and not (context.isascii() and context.isdigit() and len(context) <= 9):  # noqa: PLR2004 - under 10^9
+        raise SpecError("unknown-figure", key, "a whole number of tokens after @", context, "write e.g. cache.bytes@32768")
+    return Key(phase, rest.removeprefix(f"{phase}.") if phase else rest, node or None, int(context) if context else None)
+
+
+def figure_names() -> tuple[str, ...]:
+    """Return every key a whole model has, roles left open."""
+    return (*FIGURES, *_EXTRA, "params.by_role.<role>")
+
+
+def quantity(model: Model, key: str, *, node: str | None = None, phase: str | None = None, **knobs: Any) -> Quantity:
+    """Return one figure with value and formula. SpecError for an unknown key or node, or an impossible step."""
+    parts = parse_key(key)
+    phase = phase or parts.phase or "prefill"
+    if parts.context is not None:
+        knobs = {**knobs, "context": parts.context}
+    return read_quantity(reading(model, phase, **knobs), parts.name, node or parts.node)
+
+
+def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity:
+    """Return one figure of a reading: of the whole model, or of one node (all its copies)."""
+    prefix = f"{read.step.phase}."
+    if node is not None:
+        return _of_node(read, name, node)
+    if name in FIGURES:
+        figure = FIGURES[name]
+        key = prefix + name if figure.phased else name
+        return read.quantity(key, figure.label, figure.unit, figure.of)
+    if name.startswith("params.by_role."):
+        role = name.removeprefix("params.by_role.")
+        roles = tuple(dict.fromkeys(read.program.graph.nodes[i].role for i in range(len(read.program.graph.nodes))))
+        if role in roles:
+            return read.quantity(name, f"Parameters of role {role}", "parameter", lambda a: derive.params_of_role(a, role))
+        raise SpecError("unknown-figure", name, "a role of the model: " + ", ".join(roles), role, nearest(role, roles))
+    if name == "layers":
+        return read.quantity(name, "Layers", "layer", _layers)
+    if name == "max_context":
+        return Quantity(name, "Published context", read.model.max_context, "token", read.model.max_context)
+    if name == "params.mtp":
+        return Quantity(name, "Draft-head parameters", 0, "parameter", 0)
+    known = figure_names()
+    raise SpecError("unknown-figure", name, "one of " + ", ".join(known), name, nearest(name, known))
+
+
+def _layers(analysis: Analysis) -> Value:
+    groups = analysis.program.graph.groups
+    counts = [n for n, group in zip(analysis.group_copies, groups, strict=True) if group.layers is not None]
+    return sum(counts[1:], counts[0]) if counts else 0
+
+
+def _of_part(read: Reading, name: str, path: str) -> Quantity | None:
+    """Return a figure of a kind of layer or of a component, by its path."""
+    graph = read.program.graph
+    for at, group in enumerate(graph.groups):
+        if group.name == path and name == "layers":
+            return read.quantity(f"{name}/{path}", "Layers of this kind", "layer", lambda a: a.group_copies[at])
+        if group.name == path and name == "params.layer":
+            inside = [i for i, node in enumerate(graph.nodes) if node.group == at]
+            return _params_of(read, f"{name}/{path}", "Parameters of one layer", inside)
+    for instance in graph.instances:
+        if instance.path == path and name == "params.component":
+            inside = list(range(instance.first, instance.last))
+            return _params_of(read, f"{name}/{path}", "Parameters of one copy", inside)
+    return None
+
+
+def _params_of(read: Reading, key: str, label: str, inside: list[int]) -> Quantity:
+    return read.quantity(key, label, "parameter", lambda a: total([a.params.values[index] for index in inside]))
+
+
+# Figures of what one node keeps in the cache, in all layers.
+_CACHED = {
+    "cache.bytes": ("Cache of one sequence at the context", "byte", derive.entry_bytes),
+    "cache.bytes_per_token": ("Cache per token", "byte/token", derive.entry_bytes_per_token),
+}
+
+
+def _of_node(read: Reading, name: str, node: str) -> Quantity:
+    part = _of_part(read, name, node)
+    if part is not None:
+        return part
+    ids = [step.node.id for step in read.program.steps]
+    if node not in ids:
+        raise SpecError(
+            "unknown-node", node, "a node id of `rooflight cost`", node, nearest(node, ids)
+        )
+    at = ids.index(node)
+    if name == "copies":
+        return read.quantity(f"copies/{node}", "Copies in the model", "copy", lambda a: a.copies.values[at])
+    if name == "elements":
+        return read.quantity(
+            f"{read.step.phase}.elements/{node}", "Elements of the output", "element", lambda a: _elements(a, at)
+        )
+    if name in _CACHED:
+        label, unit, each = _CACHED[name]
+        return read.quantity(f"{name}/{node}", label, unit, lambda a: each(a)[at] * a.copies.values[at])
+    known = (*COLUMNS, *(f"{key}.each" for key in COLUMNS), *_CACHED, "copies", "elements")
+    base = name.removesuffix(".each")
+    if base not in COLUMNS:
+        raise SpecError("unknown-figure", f"{name}/{node}", "one of " + ", ".join(known), name, nearest(name, known))
+    column = COLUMNS[base]
+    key = f"{read.step.phase}.{name}/{node}" if column.phased else f"{name}/{node}"
+    if name == base:
+        return read.quantity(key, column.label, column.unit, lambda a: column.each(a)[at] * a.copies.values[at])
+    return read.quantity(key, f"{column.label}, one copy", column.unit, lambda a: column.each(a)[at])
+
+
+def _elements(analysis: Analysis, at: int) -> Value:
+    result: Value = 1
+    for length in analysis.shape.values[at]:
+        result = result * length
+    return result
+
+
+def formula(
+    model: Model, key: str, *, node: str | None = None, phase: str | None = None, form: str = "text", **knobs: Any
+) -> str | dict[str, Any]:
+    """Return a figure's formula in one of FORMATS; json gives the shared node table, values and symbols too."""
+    if form not in FORMATS:
+        raise SpecError("unknown-format", "format", " or ".join(FORMATS), form, nearest(form, FORMATS))
+    figure = quantity(model, key, node=node, phase=phase, **knobs)
+    if form == "json":
+        parts = parse_key(key)
+        if parts.context is not None:
+            knobs = {**knobs, "context": parts.context}
+        read = reading(model, phase or parts.phase or "prefill", **knobs)
+        return explained(figure, read)
+    value = figure.formula
+    if not isinstance(value, Expr):
+        return {"text": str, "latex": str, "mathml": lambda v: f"<math><mn>{v}</mn></math>"}[form](value)
+    return {"text": text, "latex": latex, "mathml": math_element}[form](value)
+
+
+def explained(figure: Quantity, read: Reading) -> dict[str, Any]:
+    """Return a figure with everything a reader needs to recompute it."""
+    value = figure.formula
+    shown = value if isinstance(value, Expr) else None
+    inner = definitions(shown) if shown is not None else {}
+    symbols = free_symbols(shown) if shown is not None else ()
+    numbers = symbol_values(read.model, read.step)
+    return {
+        "key": figure.key,
+        "label": figure.label,
+        "value": json_number(figure.value),
+        "unit": figure.unit,
+        "formula": text(shown) if shown is not None else str(value),
+        "where": {name: text(body) if isinstance(body, Expr) else str(body) for name, body in inner.items()},
+        "symbols": {name: {"value": json_number(numbers[name]), "meaning": meaning(read.model, name)} for name in symbols},
+        "graph": to_json({figure.key: value}),
+    }
+
+
+def meaning(model: Model, name: str) -> str:
+    """Say what a symbol stands for."""
+    if name in RUN_SYMBOLS:
+        return RUN_SYMBOLS[name]
+    table = model.library.dims.dims
+    if name in table:
+        return table[name].meaning
+    return "layers of this kind"
+
+
+def json_number(value: Any) -> int | float:
+    """Return an int where the value is whole, else the nearest float."""
+    if isinstance(value, int):
+        return value
+    return int(value) if value == int(value) else float(value)

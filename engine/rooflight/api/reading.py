@@ -1,0 +1,59 @@
+"""One model in one step, walked twice: once with numbers, once with symbols. A Quantity pairs what the two say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from rooflight.analysis import Analysis, evaluate
+from rooflight.api.binding import StepSize, numbers, step_size, symbols
+from rooflight.graph import expand
+from rooflight.values import Quantity
+from rooflight.walk import compile_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rooflight.expr import Value
+    from rooflight.spec import Model
+    from rooflight.walk import Program
+
+
+@dataclass
+class Reading:
+    """A model and a step. Nothing is computed before it is asked for, and then once."""
+
+    model: Model
+    step: StepSize
+    compiled: Program | None = field(default=None, repr=False)
+
+    @cached_property
+    def program(self) -> Program:
+        """The model's structure in this phase."""
+        return self.compiled or compile_graph(expand(self.model, self.step.phase), self.step.counting)
+
+    @cached_property
+    def numbers(self) -> Analysis:
+        """The walk with numbers."""
+        return evaluate(self.program, numbers(self.model, self.step))
+
+    @cached_property
+    def formulas(self) -> Analysis:
+        """The walk with symbols."""
+        return evaluate(self.program, symbols(self.model, self.step))
+
+    def quantity(self, key: str, label: str, unit: str, of: Callable[[Analysis], Value]) -> Quantity:
+        """Return one figure with its formula: the same function read off both walks."""
+        return Quantity(key, label, of(self.numbers), unit, of(self.formulas))
+
+    def at(self, context: int) -> Reading:
+        """Return the same model in a step of another context."""
+        step = self.step
+        moved = StepSize(step.phase, step.batch, context, step.prefix, step.new_tokens, step.counting)
+        return Reading(self.model, moved, self.program)
+
+
+def reading(model: Model, phase: str = "prefill", **knobs: int | str | None) -> Reading:
+    """Return a Reading of a step; knobs as in step_size. Raises SpecError for sizes no step can have."""
+    return Reading(model, step_size(model, phase, **knobs))  # type: ignore[reportArgumentType]

@@ -1,0 +1,78 @@
+"""The tensors a checkpoint of a model holds, by the names its files use."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rooflight.expr import evaluate_tree
+from rooflight.values import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rooflight.analysis import Analysis
+    from rooflight.graph import Group, Node
+    from rooflight.spec import Model
+
+
+@dataclass(frozen=True, slots=True)
+class TensorRow:
+    """Tensors that differ only in their layer: `model.layers.{0-31}.mlp.up_proj.weight`, 32 of them."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    count: int
+    node: str
+
+
+def tensor_rows(model: Model, analysis: Analysis) -> tuple[TensorRow, ...]:
+    """Return every stored parameter tensor, in walking order. SpecError for a weight the spec gives no name."""
+    rows: list[TensorRow] = []
+    for step, (_, stored) in zip(analysis.program.steps, analysis.stored.items(), strict=True):
+        node = step.node
+        if node.tied_to is not None or not stored:
+            continue
+        group = analysis.program.graph.groups[node.group]
+        module = module_name(model, node, group)
+        count = 1 if group.layers is None else len(group.layers)
+        rows += [TensorRow(f"{module}.{name}", shape, model.dtype, count, node.id) for name, shape in stored]
+    return tuple(rows)
+
+
+def buffer_rows(model: Model) -> tuple[TensorRow, ...]:
+    """Return the tensors that old files of this architecture also hold, which are no parameters."""
+    rows: list[TensorRow] = []
+    for buffer in model.spec.buffers:
+        layers = next(iter(model.layers.values()), ())
+        name = buffer.name.replace("{i}", "{" + ranges(range(len(layers))) + "}")
+        shape = tuple(evaluate_tree(axis, model.dims.__getitem__) for axis in buffer.shape)
+        rows.append(TensorRow(name, shape, "F32", len(layers) if "{i}" in buffer.name else 1, ""))
+    return tuple(rows)
+
+
+def module_name(model: Model, node: Node, group: Group) -> str:
+    """Return the checkpoint's name for a node: the longest path the spec maps, and the rest of the path after it."""
+    inner = node.id.removeprefix(group.name + ".")
+    parts = [group.stage, *inner.split(".")]
+    for length in range(len(parts), 0, -1):
+        pattern = model.spec.modules.get(".".join(parts[:length]))
+        if pattern is not None:
+            name = ".".join((pattern, *parts[length:]))
+            return name if group.layers is None else name.replace("{i}", "{" + ranges(group.layers) + "}")
+    raise SpecError(
+        "unnamed-tensor", f"{model.spec.where} checkpoint.modules", f"a checkpoint name for {'.'.join(parts)}", "none",
+        "map the path, or a part of it from the front, to the module's name",
+    )
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Write sorted numbers compactly: `0-31` or `0,2,4-9`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1][1:] = [number]
+        else:
+            runs.append([number])
+    return ",".join("-".join(map(str, run)) for run in runs)

@@ -1,0 +1,31 @@
+"""Figures that follow from the tables of one walk. Nothing here is stored, and nothing here knows a model."""
+
+from rooflight.derive.cache import (
+    cache_bytes,
+    cache_bytes_per_token,
+    cache_constant_bytes,
+    cache_first_token_bytes,
+    entry_bytes,
+    entry_bytes_per_token,
+)
+from rooflight.derive.params import params_active, params_by_role, params_of_role, params_total, stored_bytes
+from rooflight.derive.totals import summed
+from rooflight.derive.traffic import activation_bytes, kv_bytes, weight_bytes
+
+__all__ = [
+    "activation_bytes",
+    "cache_bytes",
+    "cache_bytes_per_token",
+    "cache_constant_bytes",
+    "cache_first_token_bytes",
+    "entry_bytes",
+    "entry_bytes_per_token",
+    "kv_bytes",
+    "params_active",
+    "params_by_role",
+    "params_of_role",
+    "params_total",
+    "stored_bytes",
+    "summed",
+    "weight_bytes",
+]

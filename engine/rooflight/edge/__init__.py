@@ -1,0 +1,1 @@
+"""The only room that touches files, the terminal and the network."""

@@ -1,0 +1,73 @@
+"""The Python interface: what the commands do, as functions of a target."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rooflight import api
+from rooflight.edge.library import load_target, open_catalog
+from rooflight.spec import bind
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from rooflight.edge.library import Catalog
+    from rooflight.spec import Model
+    from rooflight.values import Quantity
+
+    Target = str | PathLike[str] | dict[str, Any] | Model
+
+
+@lru_cache(maxsize=4)
+def catalog(folder: str | None = None) -> Catalog:
+    """Return the catalog of a specs folder, read once per process."""
+    return open_catalog(folder)
+
+
+def load(target: Target, *, specs: str | None = None) -> Model:
+    """Return the bound model a target names. Raises SpecError with what is wrong and how to fix it."""
+    from rooflight.spec import Model  # noqa: PLC0415 - a type only, but needed at run time here
+
+    if isinstance(target, Model):
+        return target
+    if isinstance(target, dict):
+        return bind(catalog(specs).library, target, "config", "config")
+    return load_target(catalog(specs), str(target))
+
+
+def models(*, specs: str | None = None) -> list[dict[str, Any]]:
+    """Return one row per checkpoint whose facts ship with the project."""
+    return [api.model_row(model) for model in catalog(specs).models()]
+
+
+def show(target: Target, *, specs: str | None = None) -> dict[str, Any]:
+    """Return a model's parameters, cache and layers."""
+    return api.show(load(target, specs=specs))
+
+
+def cost(target: Target, phase: str = "prefill", *, specs: str | None = None, **knobs: Any) -> dict[str, Any]:
+    """Return what one step computes and moves; knobs: batch, context, prefix, new_tokens, head, attention."""
+    return api.cost(load(target, specs=specs), phase, **knobs)
+
+
+def quantity(target: Target, key: str, *, specs: str | None = None, **knobs: Any) -> Quantity:
+    """Return one figure with its value, unit and formula."""
+    return api.quantity(load(target, specs=specs), key, **knobs)
+
+
+def formula(
+    target: Target, key: str, node: str | None = None, phase: str | None = None, format: str = "text",  # noqa: A002
+    *, specs: str | None = None, **knobs: Any,
+) -> str | dict[str, Any]:
+    """Return one figure's formula as text, latex, mathml or json."""
+    return api.formula(load(target, specs=specs), key, node=node, phase=phase, form=format, **knobs)
+
+
+def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) -> list[dict[str, Any]]:
+    """Return the tensors a checkpoint holds, layers written as ranges; with buffers, what old files add."""
+    model = load(target, specs=specs)
+    rows = api.tensor_rows(model, api.reading(model).numbers)
+    if buffers:
+        rows = (*rows, *api.buffer_rows(model))
+    return [{"name": r.name, "shape": list(r.shape), "dtype": r.dtype, "count": r.count} for r in rows]
