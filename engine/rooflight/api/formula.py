@@ -42,8 +42,10 @@ def parse_key(key: str) -> Key:
     return Key(phase, rest.removeprefix(f"{phase}.") if phase else rest, node or None, int(context) if context else None)
 
 
-def figure_names() -> tuple[str, ...]:
-    """Return every key a whole model has, roles left open."""
+def figure_names(*, node: bool = False) -> tuple[str, ...]:
+    """Return every name a whole model has, roles left open, or every name a node has."""
+    if node:
+        return (*COLUMNS, *(f"{key}.each" for key in COLUMNS), *_CACHED, "copies", "elements")
     return (*FIGURES, *_EXTRA, "params.by_role.<role>")
 
 
@@ -133,7 +135,7 @@ def _of_node(read: Reading, name: str, node: str) -> Quantity:
     if name in _CACHED:
         label, unit, each = _CACHED[name]
         return read.quantity(f"{name}/{node}", label, unit, lambda a: each(a)[at] * a.copies.values[at])
-    known = (*COLUMNS, *(f"{key}.each" for key in COLUMNS), *_CACHED, "copies", "elements")
+    known = figure_names(node=True)
     base = name.removesuffix(".each")
     if base not in COLUMNS:
         raise SpecError("unknown-figure", f"{name}/{node}", "one of " + ", ".join(known), name, nearest(name, known))

@@ -1,0 +1,252 @@
+"""The `rooflight` command."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rooflight import __version__, api
+from rooflight.edge import front, screen
+from rooflight.values import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BAD_INPUT = 1  # a spec, config, figure or step that was refused; 2 is click's: a wrong command line
+
+_TARGET_HELP = "TARGET is a model id of `rooflight models`, the path of a config.json, or a folder that holds one."
+
+
+class _Group(click.Group):
+    """Turns a refusal into its four lines on stderr, or one JSON object under --json, and exit code 1."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SpecError as error:
+            if "--json" in sys.argv:
+                click.echo(json.dumps({"error": error.as_json()}, indent=2), err=True)
+            else:
+                screen.error(error)
+            ctx.exit(BAD_INPUT)
+        except BrokenPipeError:  # `rooflight … | head`
+            sys.stderr.close()
+            ctx.exit(0)
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 done, 1 the input was refused (stderr says why and how to fix it), 2 wrong command line.",
+)
+@click.version_option(__version__, "-V", "--version", prog_name="rooflight")
+@click.option("--specs", metavar="DIR", help="Read specs from DIR instead of the project's own.")
+@click.pass_context
+def main(ctx: click.Context, specs: str | None) -> None:
+    """Say what an LLM architecture costs to serve, from a verified description of it."""
+    ctx.obj = specs
+
+
+def _json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON for programs.")(command)
+
+
+def _step_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(
+        (
+            click.option(
+                "--context", "-T", type=int, metavar="TOKENS",
+                help="Tokens each sequence holds when the step is done, new ones included. "
+                f"[default: {api.REFERENCE_CONTEXT}, or the model's whole context where that is shorter]",
+            ),
+            click.option("--batch", "-B", type=int, default=1, show_default=True, help="Sequences in the step."),
+            click.option("--prefix", type=int, default=0, show_default=True, help="Prefill: tokens already cached."),
+            click.option("--new-tokens", type=int, default=1, show_default=True, help="Decode: new tokens per sequence."),
+            click.option(
+                "--head", type=click.Choice(["last", "all"]), default="last", show_default=True,
+                help="Prefill: positions that get logits.",
+            ),
+            click.option(
+                "--attention", type=click.Choice(["exact", "square"]), default="exact", show_default=True,
+                help="Count the pairs a mask lets through, or every query with every visible key.",
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+_phase = click.option(
+    "--phase", type=click.Choice(["prefill", "decode"]), default="prefill", show_default=True, help="Which step."
+)
+
+
+def _emit(data: Any) -> None:
+    click.echo(json.dumps(data, indent=2, ensure_ascii=False, default=api.json_number))
+
+
+@main.command()
+@_json_option
+@click.pass_obj
+def models(specs: str | None, *, as_json: bool) -> None:
+    """List the checkpoints whose facts ship with the project."""
+    rows = front.models(specs=specs)
+    if as_json:
+        _emit(rows)
+    else:
+        screen.models(rows)
+
+
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
+@_json_option
+@click.pass_obj
+def show(specs: str | None, target: str, *, as_json: bool) -> None:
+    """Show what a model is: parameters, layers, cache."""
+    facts = front.show(target, specs=specs)
+    if as_json:
+        _emit(facts)
+    else:
+        screen.show(facts)
+
+
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
+@_phase
+@_step_options
+@_json_option
+@click.pass_obj
+def cost(specs: str | None, target: str, phase: str, *, as_json: bool, **knobs: Any) -> None:
+    """Count what one step computes and moves, node by node (device-independent)."""
+    table = front.cost(target, phase, specs=specs, **knobs)
+    if as_json:
+        _emit(table)
+    else:
+        screen.cost(table)
+
+
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
+@click.argument("figure", metavar="QUANTITY", required=False)
+@click.option("--node", metavar="ID", help="Of one node (all its copies) instead of the whole model.")
+@click.option("--phase", type=click.Choice(["prefill", "decode"]), help="Which step. [default: prefill]")
+@_step_options
+@click.option(
+    "--format", "form", type=click.Choice(list(api.FORMATS)), default="text", show_default=True,
+    help="text adds value and symbols; json adds the formula as a node table.",
+)
+@_json_option
+@click.pass_obj
+def formula(
+    specs: str | None, target: str, figure: str | None, node: str | None, phase: str | None, form: str,
+    *, as_json: bool, **knobs: Any,
+) -> None:
+    """Print a figure's formula, its value, and the values of its symbols.
+
+    QUANTITY is a name such as params.total, cache.bytes, decode.flops or matmul_flops; without one, the names are
+    listed. The keys that pages and JSON files show (prefill.kv_bytes/layers.attention.scores) work as they stand.
+    """
+    if figure is None:
+        names = list(api.figure_names(node=node is not None))
+        if as_json or form == "json":
+            _emit(names)
+        else:
+            click.echo("\n".join(names))
+        return
+    if as_json or form in ("text", "json"):
+        facts = front.formula(target, figure, node, phase, "json", specs=specs, **knobs)
+        if as_json or form == "json":
+            _emit(facts)
+        else:
+            screen.formula(facts)
+    else:
+        click.echo(front.formula(target, figure, node, phase, form, specs=specs, **knobs))
+
+
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
+@click.option("--buffers", is_flag=True, help="Also what old files hold beside parameters.")
+@_json_option
+@click.pass_obj
+def tensors(specs: str | None, target: str, *, buffers: bool, as_json: bool) -> None:
+    """List the tensors a checkpoint of the model holds, layers written as ranges."""
+    rows = front.tensors(target, specs=specs, buffers=buffers)
+    if as_json:
+        _emit(rows)
+    else:
+        screen.tensors(rows)
+
+
+@main.command()
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@_json_option
+@click.pass_obj
+def check(specs: str | None, targets: tuple[str, ...], *, as_json: bool) -> None:
+    """Check that specs hold together: graph, geometry at random dims, tensor names. All models without a TARGET."""
+    catalog = front.catalog(specs)
+    ids = targets or catalog.ids()
+    findings: list[dict[str, Any]] = []
+    for target in ids:
+        try:
+            api.check(front.load(target, specs=specs))
+        except SpecError as error:
+            findings.append({"model": target, **error.as_json()})
+            if not as_json:
+                screen.error(error)
+    if as_json:
+        _emit({"checked": list(ids), "findings": findings})
+    elif not findings:
+        click.echo(f"{len(ids)} models hold together")
+    if findings:
+        sys.exit(BAD_INPUT)
+
+
+@main.command()
+@click.option("--out", metavar="DIR", default="site", show_default=True, help="Folder to write; replaced as a whole.")
+@click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+@click.pass_obj
+def build(specs: str | None, out: str, jobs: int, *, quiet: bool) -> None:
+    """Evaluate every published model and write the site."""
+    builder = _builder("rooflight_site.build")
+    builder.run(out=out, specs=specs, jobs=jobs, quiet=quiet)
+
+
+@main.command()
+@click.argument("folder", default="site", metavar="[DIR]")
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 picks a free one.")
+@click.option("--base", default="/", show_default=True, help="Path the site is served under, e.g. /rooflight/.")
+def serve(folder: str, port: int, base: str) -> None:
+    """Serve a built site on this machine, the way GitHub Pages does."""
+    _builder("rooflight_site.serve").run(folder=folder, port=port, base=base)
+
+
+def _builder(module: str) -> Any:
+    # The builder is another package that stands on this one; the engine never imports it by name.
+    from importlib import import_module  # noqa: PLC0415
+
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"{error.name} is not installed; `make site` sets up everything a build needs, "
+            "or install rooflight with its extra: pip install 'rooflight[site]'"
+        ) from None
+
+
+@main.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a shell's completion script: eval "$(rooflight completion bash)"."""
+    from click.shell_completion import get_completion_class  # noqa: PLC0415 - for this command alone
+
+    kind = get_completion_class(shell)
+    assert kind is not None  # noqa: S101 - the choices above are click's own
+    click.echo(kind(main, {}, "rooflight", "_ROOFLIGHT_COMPLETE").source())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Prints answers for people: tables with units, formulas with what their symbols stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rooflight.values import SpecError
+
+
+def error(fault: SpecError) -> None:
+    """Print a repair order to stderr, never wrapped: people paste it."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console.print(f"[bold red]{escape(fault.code)}[/] at {escape(fault.where)}")
+    for name in ("expected", "got", "fix"):
+        console.print(f"  [dim]{name:<9}[/] {escape(getattr(fault, name))}")
+
+
+def models(rows: list[dict[str, Any]]) -> None:
+    """Print the list of models."""
+    table = _table("model", "spec", "attention", ">parameters", ">layers", ">context", ">cache / token", "dtype")
+    for row in rows:
+        table.add_row(
+            escape(row["id"]), row["architecture"], row["attention"], count(row["params_total"]), str(row["layers"]),
+            f"{row['max_context']:,}", size(row["cache_bytes_per_token"]), row["dtype"],
+        )
+    _console().print(table)
+
+
+def show(facts: dict[str, Any]) -> None:
+    """Print what a model is."""
+    console = _console()
+    console.print(f"[bold]{escape(facts['model'])}[/]  {facts['architecture']} · {facts['attention']} · {facts['dtype']}")
+    params = facts["params"]
+    table = _table("parameters", ">exact", ">")
+    for name in ("total", "active", "embedding", "mtp"):
+        table.add_row(name, f"{params[name]:,}", count(params[name]))
+    for role, value in params["by_role"].items():
+        table.add_row(f"  of role {role}", f"{value:,}", count(value))
+    console.print(table)
+    table = _table("layers", ">", "indices", "components")
+    for layer in facts["layers"]:
+        parts = ", ".join(f"{slot}: {name}" for slot, name in layer["components"].items())
+        table.add_row(f"{layer['stack']} ({layer['kind']})", str(layer["layers"]), layer["indices"], parts)
+    console.print(table)
+    cache = facts["cache"]
+    table = _table("cache of one sequence", "kind", "growth", ">layers", ">bytes / token")
+    for entry in cache["entries"]:
+        table.add_row(entry["node"], entry["kind"], entry["growth"], str(entry["layers"]), f"{entry['bytes_per_token']:,}")
+    constant = f"constant {cache['constant_bytes']:,} B" if cache["constant_bytes"] else ""
+    table.add_row("a long sequence", "", constant, "", f"{cache['bytes_per_token']:,}")
+    console.print(table)
+    table = _table("dim", ">value", "from")
+    for name, dim in facts["dims"].items():
+        table.add_row(name, f"{dim['value']:,}", escape(dim["source"]))
+    console.print(table)
+    console.print(f"published context {facts['max_context']:,} tokens")
+    for warning in facts["warnings"]:
+        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]warning[/] {escape(warning)}")
+
+
+def cost(table_of: dict[str, Any]) -> None:
+    """Print one step's totals and nodes."""
+    console = _console()
+    step = table_of
+    console.print(
+        f"[bold]{escape(step['model'])}[/]  {step['phase']} · batch {step['batch']:,} · context {step['context']:,} · "
+        f"new tokens per sequence {step['new_tokens']:,} · {step['dtype']}"
+    )
+    if step["beyond_published_context"]:
+        console.print("[yellow]beyond the model's published context: extrapolated[/]")
+    table = _table(
+        "node", "op", ">copies", "shape", ">matrix FLOPs", ">other FLOPs", ">weights", ">activations", ">cache"
+    )
+    for node in step["nodes"]:
+        table.add_row(
+            node["id"], node["op"], f"{node['copies']:,}", " × ".join(f"{n:,}" for n in node["shape"]),
+            *(count(node[key]) for key in ("matmul_flops", "other_flops")),
+            *(size(node[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")),
+        )
+    totals = step["totals"]
+    table.add_section()
+    table.add_row(
+        "total", "", "", "", *(count(totals[key]) for key in ("matmul_flops", "other_flops")),
+        *(size(totals[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")), style="bold",
+    )
+    console.print(table)
+    console.print(f"cache of one sequence at the end of the step: {size(totals['cache_bytes_per_sequence'])}")
+
+
+def formula(facts: dict[str, Any]) -> None:
+    """Print a formula, its parts, its value and its symbols."""
+    console = Console(highlight=False, soft_wrap=True)
+    value = facts["value"]
+    shown = f"{value:,}" if isinstance(value, int) else repr(value)
+    console.print(f"[bold]{escape(facts['key'])}[/]  {escape(facts['label'])}, in {facts['unit']}")
+    console.print(f"  {escape(facts['formula'])}")
+    for name, body in facts["where"].items():
+        console.print(f"    [dim]where[/] {name} = {escape(body)}")
+    console.print(f"  = {shown}")
+    for name, symbol in facts["symbols"].items():
+        console.print(f"    {name} = {symbol['value']:,}  [dim]{escape(symbol['meaning'])}[/]")
+
+
+def tensors(rows: list[dict[str, Any]]) -> None:
+    """Print tensor patterns."""
+    table = _table("tensor", "dtype", "shape", ">count")
+    for row in rows:
+        table.add_row(escape(row["name"]), row["dtype"], str(row["shape"]), f"{row['count']:,}")
+    _console().print(table)
+
+
+def count(value: float) -> str:
+    """Write a count with three digits and a decimal prefix: 8.03 B, 1.44 T."""
+    for limit, suffix in ((1e15, " P"), (1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
+        if abs(value) >= limit:
+            return f"{value / limit:.3g}{suffix}" if value / limit < 999.5 else f"{value / limit:,.0f}{suffix}"
+    return f"{value:,}"
+
+
+def size(value: float) -> str:
+    """Write bytes with three digits and a binary prefix: 15 GiB, 128 KiB."""
+    for power, suffix in ((5, "PiB"), (4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
+        if abs(value) >= 1024**power:
+            scaled = value / 1024**power
+            return f"{scaled:.3g} {suffix}" if scaled < 999.5 else f"{scaled:,.0f} {suffix}"  # noqa: PLR2004
+    return f"{value:,} B"
+
+
+def _table(*columns: str) -> Table:
+    """A table whose columns starting with > are right-aligned."""
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+    return table
+
+
+def _console() -> Console:
+    """The terminal; piped output is as wide as it needs to be."""
+    console = Console(highlight=False)
+    return console if console.is_terminal else Console(highlight=False, width=200)
