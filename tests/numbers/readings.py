@@ -1,0 +1,71 @@
+"""What the tests read off the engine's answers, in the words of the tables they compare with."""
+
+from collections import Counter
+
+import rooflight
+
+DENSE = ("llama", "mistral", "gpt2", "qwen2", "qwen3")
+
+
+def components(answer):
+    """Matmul FLOPs of a `cost` answer per component, named as in torch_flops.json; none where a node does none."""
+    total = Counter()
+    for node in answer["nodes"]:
+        if not node["matmul_flops"]:
+            continue
+        if node["op"] in {"attention_score", "attention_apply"}:
+            name = "attn_core"
+        elif node["role"] == "attention":
+            name = "attn_proj"
+        else:
+            name = {"ffn": "dense_mlp", "head": "lm_head"}[node["role"]]
+        total[name] += node["matmul_flops"]
+    return dict(total)
+
+
+def matmul_flops(target, **deployment):
+    """Matmul FLOPs of one step."""
+    return rooflight.cost(target, **deployment)["totals"]["matmul_flops"]
+
+
+def request_bytes(target, context):
+    """Cache one sequence of `context` tokens holds."""
+    return rooflight.cost(target, phase="decode", context=context)["totals"]["cache_bytes_per_sequence"]
+
+
+def stored(target):
+    """Tensors by name: (shape, dtype, count)."""
+    return {row["name"]: (list(row["shape"]), row["dtype"], row["count"]) for row in rooflight.tensors(target)}
+
+
+def llama_like(L, D, H, Hkv, dh, F=256, V=512, *, model_type="llama", **more):
+    """A configuration of the given sizes in BF16; whatever a case leaves open is small."""
+    names = {"llama": "Llama", "mistral": "Mistral", "qwen2": "Qwen2", "qwen3": "Qwen3"}
+    return {
+        "architectures": [f"{names[model_type]}ForCausalLM"],
+        "model_type": model_type,
+        "dtype": "bfloat16",
+        "num_hidden_layers": L,
+        "hidden_size": D,
+        "num_attention_heads": H,
+        "num_key_value_heads": Hkv,
+        "head_dim": dh,
+        "intermediate_size": F,
+        "vocab_size": V,
+        "tie_word_embeddings": False,
+    } | more
+
+
+def windowed(full, sliding, window, Hkv, dh):
+    """A Qwen3 whose last `sliding` layers keep `window` tokens: caches of mixed models without their experts."""
+    return llama_like(
+        full + sliding,
+        Hkv * dh,
+        Hkv,
+        Hkv,
+        dh,
+        model_type="qwen3",
+        use_sliding_window=True,
+        sliding_window=window,
+        max_window_layers=full,
+    )
