@@ -17,7 +17,6 @@ from rooflight.spec import (
     Stage,
     Tie,
     Use,
-    count_symbol,
     find_component,
     nearest,
     switch_value,
@@ -77,17 +76,15 @@ class _Expansion:
                     "unknown-node", stage.tie.where, f"a node of {stage.name}", stage.tie.node, "name the tied node"
                 )
             return outputs
-        schedule, repeat = stage.schedule, stage.repeat
-        assert schedule is not None  # noqa: S101 - read_model gives every repeated stage both
-        assert repeat is not None  # noqa: S101
+        schedule = stage.schedule
+        assert schedule is not None  # read_model gives every repeated stage one
         layers = self.model.layers[stage.name]
         kinds = tuple(dict.fromkeys(layers))
-        counts = {rule.block: rule.count for rule in schedule.rules if rule.count is not None}
         many = len({rule.block for rule in schedule.rules} | set(schedule.blocks.values())) > 1
         outputs = inputs
         for block in kinds:
             name = f"{stage.name}.{block}" if many else stage.name
-            count: Tree = repeat if len(kinds) == 1 else counts.get(block, count_symbol(stage.name, block))
+            count = self.model.counts[stage.name, block]
             self._check_names(count, {}, stage.where)
             indices = tuple(index for index, kind in enumerate(layers) if kind == block)
             self.groups.append(Group(name, stage.name, block, indices, count))

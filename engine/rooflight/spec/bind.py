@@ -20,7 +20,7 @@ from rooflight.spec.config import (
     stored_dtype,
 )
 from rooflight.spec.reader import described
-from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Schedule, Stage, Switch
+from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Schedule, Switch
 from rooflight.values import SpecError
 
 _MAX_LAYERS = 4_096
@@ -43,6 +43,7 @@ class Model:
     """One checkpoint: an architecture bound to a config.
 
     layers     stage -> the block of each layer, in order
+    counts     (stage, block) -> how many layers that is, as a formula: the spec's, or a symbol of its own
     dims       every dim that this config gives a value
     unbound    every other dim, with the reason
     sources    dim -> where its value comes from
@@ -54,6 +55,7 @@ class Model:
     config: Config
     dtype: str
     layers: Mapping[str, tuple[str, ...]]
+    counts: Mapping[tuple[str, str], Tree]
     dims: Mapping[str, int | Fraction]
     unbound: Mapping[str, SpecError]
     sources: Mapping[str, str]
@@ -98,10 +100,17 @@ def bind(library: Library, data: Any, where: str, model_id: str = "", provenance
         if all(name in dims for name in used) and evaluate_tree(constraint.tree, dims.__getitem__) is False:
             got = ", ".join(f"{name} = {dims[name]}" for name in used)
             raise SpecError("broken-constraint", where, f"{constraint.text} ({constraint.why})", got, "correct the config")
-    layers = {stage.name: _layers(stage, config, dims, unbound) for stage in spec.stages if stage.repeat is not None}
+    layers: dict[str, tuple[str, ...]] = {}
+    counts: dict[tuple[str, str], Tree] = {}
     for stage in spec.stages:
-        for name, count in _count_dims(stage, layers).items():
-            dims[name] = count
+        if stage.schedule is None or stage.repeat is None:
+            continue
+        blocks, formulas = _layers(stage.schedule, stage.repeat, stage.name, config, dims, unbound)
+        layers[stage.name] = blocks
+        for block in dict.fromkeys(blocks):
+            counts[stage.name, block] = formulas.get(block) or count_symbol(stage.name, block)
+            if block not in formulas:
+                dims[count_symbol(stage.name, block)] = blocks.count(block)
     sources = {name: source_of(tree) for name, tree in spec.dims.items()}
     return Model(
         id=model_id or spec.name,
@@ -110,6 +119,7 @@ def bind(library: Library, data: Any, where: str, model_id: str = "", provenance
         config=config,
         dtype=stored_dtype(config),
         layers=layers,
+        counts=counts,
         dims=dims,
         unbound=unbound,
         sources=sources,
@@ -168,13 +178,15 @@ def _whole(value: int | Fraction, config: Config, key: str) -> int:
     return value
 
 
-def _layers(
-    stage: Stage, config: Config, dims: Mapping[str, int | Fraction], unbound: Mapping[str, SpecError]
-) -> tuple[str, ...]:
-    """Return the block of every layer of a stack."""
-    schedule, repeat = stage.schedule, stage.repeat
-    assert schedule is not None  # noqa: S101 - read_model gives every repeated stage one
-    assert repeat is not None  # noqa: S101
+def _layers(  # noqa: PLR0913 - what a schedule is resolved against
+    schedule: Schedule,
+    repeat: Tree,
+    stage: str,
+    config: Config,
+    dims: Mapping[str, int | Fraction],
+    unbound: Mapping[str, SpecError],
+) -> tuple[tuple[str, ...], dict[str, Tree]]:
+    """Return the block of every layer of a stack, and a formula for how many layers each block has where one is known."""
 
     def look_up(name: str) -> int | Fraction:
         if name.startswith("config."):
@@ -187,11 +199,12 @@ def _layers(
     count = evaluate_tree(repeat, look_up)
     if isinstance(count, Fraction) or not 0 <= count <= _MAX_LAYERS:
         raise SpecError(
-            "config-out-of-range", f"{config.where} {stage.name}", f"0 to {_MAX_LAYERS} layers", str(count), "correct the config"
+            "config-out-of-range", f"{config.where} {stage}", f"0 to {_MAX_LAYERS} layers", str(count), "correct the config"
         )
-    listed = _listed(schedule, config, count, stage.name)
+    listed = _listed(schedule, config, count, stage)
     if listed is not None:
-        return listed
+        # A list says which layers, not by what rule: its counts are facts of their own.
+        return listed, {listed[0]: repeat} if len(set(listed)) == 1 else {}
     blocks: list[str] = []
     for i in range(count):
 
@@ -205,13 +218,15 @@ def _layers(
                 "end the rules with one that has no `when`",
             )
         blocks.append(chosen)
+    if len(set(blocks)) == 1:
+        return tuple(blocks), {blocks[0]: repeat}
     for rule in schedule.rules:
         if rule.count is not None and evaluate_tree(rule.count, look_up) != blocks.count(rule.block):
             raise SpecError(
                 "schedule-count", rule.where, f"count {print_tree(rule.count)}, the layers its rule picks",
                 f"{evaluate_tree(rule.count, look_up)} against {blocks.count(rule.block)} picked", "correct count or when",
             )
-    return tuple(blocks)
+    return tuple(blocks), {rule.block: rule.count for rule in schedule.rules if rule.count is not None}
 
 
 def _listed(schedule: Schedule, config: Config, count: int, stage: str) -> tuple[str, ...] | None:
@@ -244,17 +259,6 @@ def _listed(schedule: Schedule, config: Config, count: int, stage: str) -> tuple
 def count_symbol(stage: str, block: str) -> str:
     """Name the number of layers of one kind where the spec gives no formula for it."""
     return f"n_{stage}_{block}"
-
-
-def _count_dims(stage: Stage, layers: Mapping[str, tuple[str, ...]]) -> dict[str, int]:
-    if stage.schedule is None:
-        return {}
-    blocks = layers[stage.name]
-    kinds = tuple(dict.fromkeys(blocks))
-    if len(kinds) < 2:  # noqa: PLR2004 - one kind of layer: the stack's own repeat says it
-        return {}
-    formulas = {rule.block: rule.count for rule in stage.schedule.rules}
-    return {count_symbol(stage.name, kind): blocks.count(kind) for kind in kinds if formulas.get(kind) is None}
 
 
 def _unaccounted(library: Library, spec: ModelSpec, config: Config) -> list[str]:
