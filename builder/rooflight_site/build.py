@@ -86,9 +86,9 @@ def _evaluate(
     """The gallery's document, then one per model in the library's order."""
     if inspections is None:
         from rooflight.api import inspect  # noqa: PLC0415 - a test that brings its own needs no library
-        from rooflight.edge.library import open_library  # noqa: PLC0415
+        from rooflight.edge.library import open_catalog  # noqa: PLC0415
 
-        chosen = (library or open_library()).models()
+        chosen = (library or open_catalog()).models()
         read = inspect
     else:
         chosen, read = inspections, _as_it_is

@@ -6,12 +6,21 @@ each formula once, under an id made from what it says, so that models of one arc
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from rooflight import expr
-from rooflight.api.records import CacheCard, ComponentCard, Inspection, LayerKind, NodeRow, PhaseFigures, Symbol
+from rooflight.api import (
+    CacheCard,
+    ComponentCard,
+    Inspection,
+    LayerKind,
+    NodeRow,
+    PhaseFigures,
+    Symbol,
+    parse_key,
+)
 from rooflight.values import UNITS, Quantity
 from rooflight_site.commands import formula_command
 from rooflight_site.format import exact, shown, tokens
@@ -28,10 +37,11 @@ GALLERY_FIGURES = (
     "layers",
     "max_context",
     "cache.bytes_per_token",
-    "cache.bytes",
+    "cache.bytes@32768",
     "weights.bytes",
 )
 GALLERY_SYMBOLS = ("d_model",)
+CONTEXT = "T"  # the symbol that a key such as `cache.bytes@32768` sets
 
 
 class Formulas:
@@ -40,6 +50,7 @@ class Formulas:
     def __init__(self) -> None:
         self.entries: dict[str, Json] = {}
         self._known: dict[Any, str] = {}
+        self._names = expr.Space()  # prints the names of parts the way formulas print them
 
     def add(self, formula: Any) -> str:
         if formula not in self._known:
@@ -48,25 +59,34 @@ class Formulas:
 
     def _add(self, formula: Any) -> str:
         if _is_number(formula):
-            return self._keep(exact(formula), _math(f"<mn>{exact(formula)}</mn>"), {}, [])
-        parts = {name: self.add(part) for name, part in expr.definitions(formula).items()}
+            return self._keep(exact(formula), _math(f"<mn>{exact(formula)}</mn>"), [], [])
+        parts = [
+            {"name": name, "mathml": _math(expr.mathml(self._names.symbol(name))), "formula": self.add(part)}
+            for name, part in expr.definitions(formula).items()
+        ]
         return self._keep(expr.text(formula), _math(expr.mathml(formula)), parts, list(expr.free_symbols(formula)))
 
-    def _keep(self, text: str, mathml: str, parts: Mapping[str, str], symbols: list[str]) -> str:
+    def _keep(self, text: str, mathml: str, parts: list[Json], symbols: list[str]) -> str:
         # Two architectures may print alike and mean different parts by one name, so the parts belong to the identity.
-        identity = "\n".join([text, *(f"{name}={part}" for name, part in parts.items())])
+        identity = "\n".join([text, *(f"{part['name']}={part['formula']}" for part in parts)])
         name = hashlib.sha256(identity.encode()).hexdigest()[:10]
-        self.entries[name] = {"text": text, "mathml": mathml, "definitions": dict(parts), "symbols": symbols}
+        self.entries[name] = {"text": text, "mathml": mathml, "definitions": parts, "symbols": symbols}
         return name
 
 
 class Book:
-    """The quantities of one model. A key names one figure: saying it twice with another value is an error."""
+    """The quantities of one model. A key names one figure: saying it twice with another value is an error.
 
-    def __init__(self, model_id: str, formulas: Formulas) -> None:
-        self.model_id = model_id
+    Nothing gets in whose formula, with the symbols a reader will see, gives another number than the figure.
+    """
+
+    def __init__(self, model: Inspection, formulas: Formulas) -> None:
+        self.model_id = model.facts.id
         self.formulas = formulas
         self.quantities: dict[str, Json] = {}
+        self._symbols = {name: symbol.value for name, symbol in model.symbols.items()}
+        self._memos: dict[int | None, dict[Any, Any]] = {}  # by the context a key sets
+        self._longest = model.headline["max_context"].value
 
     def add(self, quantity: Quantity) -> str:
         """The quantity's key, once it stands in the book."""
@@ -85,6 +105,7 @@ class Book:
             raise ValueError(f"{self.model_id}: {quantity.key} has the unknown unit {quantity.unit!r}")
         value = _json_number(quantity.value)  # first: it refuses what no page can show
         figure = shown(quantity.value, quantity.unit)
+        context = parse_key(quantity.key).context
         return {
             "label": quantity.label,
             "value": value,
@@ -93,14 +114,31 @@ class Book:
             "text": figure.text,
             "decimal": figure.decimal,
             "formula": self.formulas.add(quantity.formula),
+            "parts": self._parts(quantity, context),
+            "context": None if context is None else tokens(context),
+            "symbols": {} if context is None else {CONTEXT: exact(context)},
+            "extrapolated": context is not None and context > self._longest,
             "command": formula_command(self.model_id, quantity.key),
         }
+
+    def _parts(self, quantity: Quantity, context: int | None) -> dict[str, str]:
+        """The values of the formula's named parts, exact."""
+        bound = self._symbols if context is None else self._symbols | {CONTEXT: context}
+        memo = self._memos.setdefault(context, {})
+        again = expr.evaluate(quantity.formula, bound, memo)
+        if again != quantity.value:
+            raise ValueError(
+                f"{self.model_id}: {quantity.key} is {exact(quantity.value)}, "
+                f"and its formula {expr.text(quantity.formula)} gives {exact(again)}"
+            )
+        parts = {} if _is_number(quantity.formula) else expr.definitions(quantity.formula)
+        return {name: exact(expr.evaluate(part, bound, memo)) for name, part in parts.items()}
 
 
 def inspection(model: Inspection) -> Json:
     """The data file of one model and, unchanged, what its Inspector page is rendered from."""
     formulas = Formulas()
-    book = Book(model.facts.id, formulas)
+    book = Book(model, formulas)
     page = {
         "schema": INSPECTION_SCHEMA,
         "id": model.facts.id,
@@ -120,7 +158,7 @@ def gallery(models: Iterable[Inspection]) -> Json:
     formulas = Formulas()
     rows, books = [], {}
     for model in models:
-        book = Book(model.facts.id, formulas)
+        book = Book(model, formulas)
         figures = {name: book.add(model.headline[name]) for name in GALLERY_FIGURES if name in model.headline}
         books[model.facts.id] = (book, model.symbols)
         rows.append(_facts(model) | {"figures": figures})
@@ -221,7 +259,15 @@ def _row(row: NodeRow, book: Book) -> Json:
         "stored_bytes": book.add(row.stored_bytes),
         "tensors": list(row.tensors),
         "phases": {phase: _phase(figures, book) for phase, figures in row.phases.items()},
+        "free": not any(figure.value for figure in _costs(row)),
     }
+
+
+def _costs(row: NodeRow) -> Iterator[Quantity]:
+    """What a row holds and costs; a row of zeros is a view, which moves nothing."""
+    yield row.params_all
+    for figures in row.phases.values():
+        yield from (getattr(figures, name) for name in PHASE_COLUMNS)
 
 
 def _phase(figures: PhaseFigures, book: Book) -> Json:

@@ -6,6 +6,8 @@ const GAP = 6;
 const MAX_HEIGHT = 560;
 const LINGER_MS = 160; // time to move the pointer from the number into the tip
 
+const UNITS = { parameter: "parameters", element: "elements", byte: "bytes", "byte/token": "bytes per token", FLOP: "FLOPs", "FLOP/byte": "FLOPs per byte", token: "tokens", layer: "layers", copy: "copies", 1: "" };
+
 const tip = document.createElement("div");
 let owner = null; // the button whose tip is open
 let pinned = false;
@@ -25,15 +27,16 @@ function math(text) {
   return template.content.cloneNode(true);
 }
 
-/** The same formula with every symbol replaced by its value. */
-function substituted(text, symbols) {
+/** The same formula with every name replaced by its value. */
+function substituted(text, values) {
   const nodes = math(text);
   // A name is printed as <mi>B</mi>, or with its index as <msub><mi>n</mi><mtext>heads</mtext></msub>.
   for (const name of nodes.querySelectorAll("msub, mi")) {
-    const symbol = symbols[[...(name.localName === "msub" ? name.children : [name])].map((part) => part.textContent).join("_")];
-    if (!symbol || !nodes.contains(name)) continue;
+    const letters = name.localName === "msub" ? [...name.children] : [name];
+    const value = values[letters.map((part) => part.textContent).join("_")];
+    if (value === undefined || !nodes.contains(name)) continue;
     const number = document.createElementNS("http://www.w3.org/1998/Math/MathML", "mn");
-    number.textContent = symbol.exact;
+    number.textContent = value;
     name.replaceWith(number);
   }
   return nodes;
@@ -45,30 +48,30 @@ function line(content, className = "") {
   return box;
 }
 
-function definitions(formula) {
+function definitions(formula, quantity) {
   const list = make("dl");
-  for (const [name, id] of Object.entries(formula.definitions)) {
+  for (const part of formula.definitions) {
     const row = make("div");
-    const body = make("dd");
-    body.append(math(formulas[id].mathml));
-    row.append(make("dt", name), body);
+    const name = make("dt");
+    const body = make("dd", "", "math");
+    name.append(math(part.mathml));
+    body.append(make("span", "=", "is"), math(formulas[part.formula].mathml), make("span", `= ${quantity.parts[part.name]}`, "equals"));
+    row.append(name, body);
     list.append(row);
   }
   return list;
 }
 
-function values(formula, symbols) {
-  const table = make("table");
+function table(formula, symbols, values) {
+  const rows = make("table");
   for (const name of formula.symbols) {
-    const symbol = symbols[name];
-    if (!symbol) continue;
-    const row = table.insertRow();
+    const row = rows.insertRow();
     row.insertCell().append(make("code", name));
-    row.insertCell().textContent = symbol.exact;
+    row.insertCell().textContent = values[name];
     const meaning = row.insertCell();
-    meaning.append(symbol.meaning, " ", make("code", symbol.source));
+    meaning.append(symbols[name].meaning, " ", make("code", symbols[name].source));
   }
-  return table;
+  return rows;
 }
 
 function fill(button) {
@@ -77,13 +80,15 @@ function fill(button) {
   const title = make("h2", quantity.label);
   title.append(make("code", button.dataset.q));
   const result = make("p", `= ${quantity.exact}`, "result");
-  result.append(make("span", ` ${quantity.unit === "1" ? "" : quantity.unit}`));
+  result.append(make("span", ` ${UNITS[quantity.unit]}`));
+  const values = Object.fromEntries(formula.symbols.map((name) => [name, model.symbols[name].exact]));
+  Object.assign(values, quantity.symbols); // what this figure sets by itself, such as its context
   const parts = [title, line(math(formula.mathml))];
-  const named = Object.keys(formula.definitions).length > 0;
-  if (formula.symbols.length && !named) parts.push(line(substituted(formula.mathml, model.symbols), "values"));
+  if (formula.symbols.length) parts.push(line(substituted(formula.mathml, { ...values, ...quantity.parts }), "values"));
   parts.push(result);
-  if (named) parts.push(make("h3", "where"), definitions(formula));
-  if (formula.symbols.length) parts.push(make("h3", "with"), values(formula, model.symbols));
+  if (quantity.extrapolated) parts.push(make("p", "† Beyond the context the model publishes.", "beyond-note"));
+  if (formula.definitions.length) parts.push(make("h3", "where"), definitions(formula, quantity));
+  if (formula.symbols.length) parts.push(make("h3", "with"), table(formula, model.symbols, values));
   const cli = make("div", "", "cli");
   const copy = make("button", "Copy", "text");
   copy.type = "button";

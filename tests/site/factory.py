@@ -30,8 +30,7 @@ MEANINGS = {
     "b_cache": ("bytes of one cached element", "storage"),
     "s_max": ("longest context", "config.max_position_embeddings"),
     "B": ("sequences", "deployment"),
-    "T": ("new tokens of each sequence", "deployment"),
-    "s_ctx": ("tokens before the step's last", "deployment"),
+    "T": ("context: what each sequence holds when the step is done", "deployment"),
 }
 
 SHAPES = {
@@ -123,9 +122,11 @@ class _Maker:
             for name in ("n_layers", "d_model", "n_heads", "n_kv_heads", "d_ffn", "n_vocab", "s_max")
         }
         self.values |= {"d_head": shape.d_model // shape.n_heads, "b_weight": 2, "b_cache": 2}
+        context = min(4096, shape.s_max)
+        self.values |= {"B": 1, "T": context}
         self.deployment = {
-            "prefill": {"batch": 1, "context": 32768, "new_tokens": 32768},
-            "decode": {"batch": 1, "context": 32768, "new_tokens": 1},
+            "prefill": {"batch": 1, "context": context, "new_tokens": context},
+            "decode": {"batch": 1, "context": context, "new_tokens": 1},
         }
 
     def s(self, *names):
@@ -134,9 +135,9 @@ class _Maker:
             product = product * self.space.symbol(name)
         return product
 
-    def quantity(self, key, label, unit, formula, phase="decode"):
-        step = self.deployment[phase]
-        bound = self.values | {"B": step["batch"], "T": step["new_tokens"], "s_ctx": step["context"]}
+    def quantity(self, key, label, unit, formula):
+        _, at, context = key.partition("@")
+        bound = self.values | ({"T": int(context)} if at else {})
         return Quantity(key, label, evaluate(formula, bound), unit, formula)
 
     def params(self, node):
@@ -151,19 +152,20 @@ class _Maker:
     def figures(self, node, phase):
         every = self.copies(node)
         name = node.rpartition(".")[2]
-        matmul = 2 * self.s("B", "T") * self.params(node) if name in SHAPES and name != "embed" else 0
-        matmul = 4 * self.s("B", "T", "s_ctx", "n_heads", "d_head") if name == "score" else matmul
-        other = 5 * self.s("B", "T", "d_model") if name.endswith("norm") else 0
-        kv = 2 * self.s("B", "s_ctx", "n_kv_heads", "d_head", "b_cache") if name == "score" else 0
+        tokens = self.s("B", "T") if phase == "prefill" else self.s("B")
+        matmul = 2 * tokens * self.params(node) if name in SHAPES and name != "embed" else 0
+        matmul = 4 * tokens * self.s("T", "n_heads", "d_head") if name == "score" else matmul
+        other = 5 * tokens * self.s("d_model") if name.endswith("norm") else 0
+        kv = 2 * self.s("B", "T", "n_kv_heads", "d_head", "b_cache") if name == "score" else 0
         def figure(column, label, unit, formula):
-            return self.quantity(f"{phase}.{column}/{node}", f"{label} of {node}", unit, formula * every, phase)
+            return self.quantity(f"{phase}.{column}/{node}", f"{label} of {node}", unit, formula * every)
         return PhaseFigures(
             "[B, T, d_model]",
             f"[1, {self.deployment[phase]['new_tokens']}, {self.shape.d_model}]",
             figure("matmul_flops", "matmul FLOPs", "FLOP", matmul),
             figure("other_flops", "other FLOPs", "FLOP", other),
             figure("weight_bytes", "weight bytes read", "byte", self.params(node) * self.s("b_weight")),
-            figure("activation_bytes", "activation bytes", "byte", 2 * self.s("B", "T", "d_model", "b_weight")),
+            figure("activation_bytes", "activation bytes", "byte", 2 * tokens * self.s("d_model", "b_weight")),
             figure("kv_bytes", "cache bytes", "byte", kv),
         )
 
@@ -203,7 +205,6 @@ class _Maker:
                     f"{column.replace('_', ' ')} of one {phase} step",
                     "FLOP" if column.endswith("flops") else "byte",
                     self.summed(rows, lambda row, p=phase, c=column: getattr(row.phases[p], c)),
-                    phase,
                 )
                 for column in ("matmul_flops", "other_flops", "weight_bytes", "activation_bytes", "kv_bytes")
             }
@@ -216,7 +217,7 @@ class _Maker:
                 "per token",
                 quantity(f"cache.layers/{kind}", f"layers that keep the {word}", "layer", s("n_layers")),
                 quantity(f"cache.bytes_per_token/{kind}", f"{word} bytes per token", "byte/token", kv / 2),
-                quantity(f"cache.bytes/{kind}", f"{word} bytes of one sequence", "byte", kv / 2 * s("s_ctx")),
+                quantity(f"cache.bytes/{kind}", f"{word} bytes of one sequence", "byte", kv / 2 * s("T")),
             )
             for kind, word in (("k", "keys"), ("v", "values"))
         )
@@ -253,10 +254,11 @@ class _Maker:
             "max_context": quantity("max_context", "longest context", "token", s("s_max")),
             "cache.bytes_per_token": quantity("cache.bytes_per_token", "cache bytes per token", "byte/token", kv),
             "cache.constant_bytes": quantity("cache.constant_bytes", "cache bytes that do not grow", "byte", 0),
-            "cache.bytes": quantity("cache.bytes", "cache bytes of one sequence", "byte", kv * s("s_ctx")),
+            "cache.bytes@32768": quantity("cache.bytes@32768", "cache bytes at 32K", "byte", kv * s("T")),
+            "cache.bytes": quantity("cache.bytes", "cache bytes of one sequence", "byte", kv * s("T")),
             "prefill.flops_per_token": quantity(
                 "prefill.flops_per_token", "prefill FLOPs per token", "FLOP",
-                totals["prefill"]["matmul_flops"].formula / s("T"), "prefill"),
+                totals["prefill"]["matmul_flops"].formula / s("T")),
             "decode.flops": quantity("decode.flops", "FLOPs of one decoded token", "FLOP", totals["decode"]["matmul_flops"].formula),
         }
         return Inspection(
@@ -273,13 +275,12 @@ class _Maker:
                 None,
                 ("Parameter total equals the published total.", "Tensor names and shapes were not compared with the checkpoint."),
             ),
-            {name: Symbol(name, value, *MEANINGS[name]) for name, value in
-             (self.values | {"B": 1, "T": 1, "s_ctx": 32768}).items()},
+            {name: Symbol(name, value, *MEANINGS[name]) for name, value in self.values.items()},
             headline,
             {role: quantity(f"params/{role}", f"parameters of {role}", "parameter",
                             total(row.params_all.formula for row in rows if row.role == role)) for role in roles},
             (kind,),
             rows,
-            totals,
+            totals | {"stored": {"params_all": headline["params.total"], "stored_bytes": headline["weights.bytes"]}},
             self.deployment,
         )

@@ -18,7 +18,7 @@ SCHEMAS = Path(__file__).parents[2] / "site_src" / "schema"
 
 
 def book():
-    return Book("org/name", Formulas())
+    return Book(inspection(replace(MODELS[0], id="org/name")), Formulas())
 
 
 @pytest.mark.parametrize("bare", [5, 5.0, "5", None, Fraction(1, 2), Space().symbol("x")])
@@ -44,6 +44,31 @@ def test_one_key_is_one_figure():
     shelf.add(Quantity("k", "label", 1, "byte", 1))
     with pytest.raises(ValueError, match="org/name: k was 1 and is now 2: one key, one figure"):
         shelf.add(Quantity("k", "label", 2, "byte", 2))
+
+
+def test_a_figure_that_its_formula_does_not_give_is_refused():
+    x = Space().symbol("d_model")
+    with pytest.raises(ValueError, match=r"org/name: k is 5, and its formula 2·d_model gives 8,192"):
+        book().add(Quantity("k", "label", 5, "byte", 2 * x))
+
+
+def test_a_key_that_sets_the_context_is_checked_and_shown_at_it():
+    shelf = book()
+    t = Space().symbol("T")
+    shelf.add(Quantity("cache.bytes@32768", "label", 65536, "byte", 2 * t))
+    shelf.add(Quantity("cache.bytes@1048576", "label", 2097152, "byte", 2 * t))
+    near, far = shelf.quantities.values()
+    assert (near["context"], near["symbols"], near["extrapolated"]) == ("32K", {"T": "32,768"}, False)
+    assert (far["context"], far["extrapolated"]) == ("1,024K", True)
+
+
+def test_named_parts_come_with_their_values():
+    space = Space()
+    shelf = book()
+    width, layers = space.symbol("d_model"), space.symbol("n_layers")
+    shelf.add(Quantity("k", "label", 32 * 3 * 4096, "parameter", layers * named("each", 3 * width)))
+    assert shelf.quantities["k"]["parts"] == {"each": "12,288"}
+    assert [part["name"] for part in shelf.formulas.entries[shelf.quantities["k"]["formula"]]["definitions"]] == ["each"]
 
 
 def test_values_stay_exact():
