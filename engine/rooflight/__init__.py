@@ -1,6 +1,6 @@
 """Rooflight: what an LLM architecture costs to serve, from a verified description of it.
 
-`models`, `show`, `cost`, `formula`, `quantity` and `tensors` take a target: a model id of `models()`, the path of a
+`models`, `show`, `cost`, `formula`, `explain`, `quantity` and `tensors` take a target: a model id of `models()`, the path of a
 config.json or of a folder that holds one, or a config as a dict. They read specs from the project's own folder.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rooflight.edge.front import cost, formula, load, models, quantity, show, tensors
+    from rooflight.edge.front import cost, explain, formula, load, models, quantity, show, tensors
 
 __version__ = "0.1.0"
 
-__all__ = ["cost", "formula", "load", "models", "quantity", "show", "tensors"]
+__all__ = ["cost", "explain", "formula", "load", "models", "quantity", "show", "tensors"]
 
 
 def __getattr__(name: str) -> Any:

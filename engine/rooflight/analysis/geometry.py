@@ -56,14 +56,12 @@ def _mismatch(program: Program, check: Check, values: Mapping[str, Value]) -> Sp
     space = Space()
     symbols = walk(program, {name: space.symbol(name) for name in program.symbols})
     want, have = (_shown(symbols[slot]) for slot in (check.want, check.have))
-    source = f", from {check.source}" if check.source else ""
     hidden = ""
     if all(name in values for name in program.symbols):
         numbers = walk(program, values)
         if numbers[check.want] == numbers[check.have]:
             hidden = f" (both are {numbers[check.want]} in this config, which hides it)"
-    where = f"{check.where}.{check.axis}" if check.axis else check.where
-    return SpecError(check.code, where, want, f"{have}{source}{hidden}", check.fix)
+    return SpecError(check.code, check.where, want, f"{have}{check.source}{hidden}", check.fix)
 
 
 def _shown(value: Value) -> str:

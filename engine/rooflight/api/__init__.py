@@ -3,7 +3,16 @@
 from rooflight.api.binding import REFERENCE_CONTEXT, RUN_SYMBOLS, StepSize, numbers, step_size, symbol_values, symbols
 from rooflight.api.check import check
 from rooflight.api.cost import cost
-from rooflight.api.formula import FORMATS, explained, figure_names, formula, json_number, parse_key, quantity, read_quantity
+from rooflight.api.formula import (
+    FORMATS,
+    explain,
+    figure_names,
+    formula,
+    json_number,
+    parse_key,
+    quantity,
+    read_quantity,
+)
 from rooflight.api.inspect import inspect, shape_words
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
@@ -37,7 +46,7 @@ __all__ = [
     "buffer_rows",
     "check",
     "cost",
-    "explained",
+    "explain",
     "figure_names",
     "formula",
     "inspect",

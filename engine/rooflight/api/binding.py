@@ -50,7 +50,7 @@ class StepSize:
         return self.context - self.prefix if self.phase == "prefill" else self.new_tokens
 
 
-def step_size(  # noqa: PLR0913 - one keyword per knob of a step
+def step_size(
     model: Model,
     phase: str = "prefill",
     *,
@@ -72,15 +72,23 @@ def step_size(  # noqa: PLR0913 - one keyword per knob of a step
         ("new_tokens", new_tokens, 1),
     ):
         if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _LARGEST:  # type: ignore[reportUnnecessaryIsInstance]
-            raise SpecError("bad-step", name, f"a whole number from {least} to {_LARGEST:,}", repr(value), f"correct {name}")
+            raise SpecError(
+                "bad-step", name, f"a whole number from {least} to {_LARGEST:,}", repr(value), f"correct {name}"
+            )
     if phase == "prefill" and prefix >= size:
-        raise SpecError("bad-step", "prefix", f"less than the context of {size:,}", f"{prefix:,}", "leave new positions")
+        raise SpecError(
+            "bad-step", "prefix", f"less than the context of {size:,}", f"{prefix:,}", "leave new positions"
+        )
     if phase == "prefill" and new_tokens != 1:
         raise SpecError("bad-step", "new_tokens", "1 in prefill", str(new_tokens), "set context and prefix instead")
     if phase == "decode" and prefix:
-        raise SpecError("bad-step", "prefix", "0 in decode", f"{prefix:,}", "decode's context is all cached but the new tokens")
+        raise SpecError(
+            "bad-step", "prefix", "0 in decode", f"{prefix:,}", "decode's context is all cached but the new tokens"
+        )
     if phase == "decode" and new_tokens > size:
-        raise SpecError("bad-step", "new_tokens", f"at most the context of {size:,}", f"{new_tokens:,}", "raise context")
+        raise SpecError(
+            "bad-step", "new_tokens", f"at most the context of {size:,}", f"{new_tokens:,}", "raise context"
+        )
     for name, word in (("attention", attention), ("head", head)):
         if word not in LEGAL_COUNTING[name]:
             raise SpecError("bad-step", name, " or ".join(LEGAL_COUNTING[name]), repr(word), f"correct {name}")
@@ -129,7 +137,15 @@ def symbols(model: Model, step: StepSize, space: Space | None = None) -> dict[st
 def symbol_values(model: Model, step: StepSize) -> Mapping[str, int | float]:
     """Return the number behind every symbol that a formula of this step may hold."""
     width = bytes_per_element(model.dtype)
-    run = {"B": step.batch, "T": step.context, "P": step.prefix, "s": step.new, "b_w": width, "b_a": width, "b_kv": width}
+    run = {
+        "B": step.batch,
+        "T": step.context,
+        "P": step.prefix,
+        "s": step.new,
+        "b_w": width,
+        "b_a": width,
+        "b_kv": width,
+    }
     return {**{name: _number(value) for name, value in model.dims.items()}, **run}
 
 

@@ -77,12 +77,20 @@ FIGURES: dict[str, Figure] = {
     for figure in (
         Figure("params.total", "Parameters", "parameter", False, derive.params_total),
         Figure("params.active", "Active parameters", "parameter", False, derive.params_active),
-        Figure("params.embedding", "Embedding parameters", "parameter", False, lambda a: derive.params_of_role(a, "embedding")),
+        Figure(
+            "params.embedding",
+            "Embedding parameters",
+            "parameter",
+            False,
+            lambda a: derive.params_of_role(a, "embedding"),
+        ),
         Figure("weights.bytes", "Weights", "byte", False, lambda a: summed(a, "stored_bytes", derive.stored_bytes(a))),
         Figure("cache.bytes", "Cache of one sequence at the context", "byte", False, derive.cache_bytes),
         Figure("cache.bytes_per_token", "Cache per token", "byte/token", False, derive.cache_bytes_per_token),
         Figure("cache.constant_bytes", "Cache that does not grow", "byte", False, derive.cache_constant_bytes),
-        Figure("cache.first_token_bytes", "Cache of the first token", "byte/token", False, derive.cache_first_token_bytes),
+        Figure(
+            "cache.first_token_bytes", "Cache of the first token", "byte/token", False, derive.cache_first_token_bytes
+        ),
         *(
             Figure(column.key, column.label, column.unit, True, lambda a, key=column.key: column_total(a, key))
             for column in COLUMNS.values()

@@ -9,7 +9,7 @@ from rooflight import derive
 from rooflight.api.binding import RUN_SYMBOLS, symbol_values
 from rooflight.api.catalog import COLUMNS, FIGURES
 from rooflight.api.reading import Reading, reading
-from rooflight.expr import Expr, definitions, free_symbols, latex, math_element, text, to_json, total
+from rooflight.expr import definitions, free_symbols, latex, math_element, text, to_json, total
 from rooflight.spec import nearest
 from rooflight.values import Quantity, SpecError
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from rooflight.expr import Value
     from rooflight.spec import Model
 
-FORMATS = ("text", "latex", "mathml", "json")
+_PRINTERS = {"text": text, "latex": latex, "mathml": math_element}
+FORMATS = (*_PRINTERS, "json")
 _EXTRA = ("layers", "max_context", "params.mtp")
 
 
@@ -38,8 +39,12 @@ def parse_key(key: str) -> Key:
     rest, _, context = rest.partition("@")
     phase = next((p for p in ("prefill", "decode") if rest.startswith(p + ".")), None)
     if context and not (context.isascii() and context.isdigit() and len(context) <= 9):  # noqa: PLR2004 - under 10^9
-        raise SpecError("unknown-figure", key, "a whole number of tokens after @", context, "write e.g. cache.bytes@32768")
-    return Key(phase, rest.removeprefix(f"{phase}.") if phase else rest, node or None, int(context) if context else None)
+        raise SpecError(
+            "unknown-figure", key, "a whole number of tokens after @", context, "write e.g. cache.bytes@32768"
+        )
+    return Key(
+        phase, rest.removeprefix(f"{phase}.") if phase else rest, node or None, int(context) if context else None
+    )
 
 
 def figure_names(*, node: bool = False) -> tuple[str, ...]:
@@ -51,11 +56,17 @@ def figure_names(*, node: bool = False) -> tuple[str, ...]:
 
 def quantity(model: Model, key: str, *, node: str | None = None, phase: str | None = None, **knobs: Any) -> Quantity:
     """Return one figure with value and formula. SpecError for an unknown key or node, or an impossible step."""
+    return _read(model, key, node, phase, knobs)[1]
+
+
+def _read(
+    model: Model, key: str, node: str | None, phase: str | None, knobs: dict[str, Any]
+) -> tuple[Reading, Quantity]:
     parts = parse_key(key)
-    phase = phase or parts.phase or "prefill"
     if parts.context is not None:
         knobs = {**knobs, "context": parts.context}
-    return read_quantity(reading(model, phase, **knobs), parts.name, node or parts.node)
+    read = reading(model, phase or parts.phase or "prefill", **knobs)
+    return read, read_quantity(read, parts.name, node or parts.node)
 
 
 def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity:
@@ -71,7 +82,9 @@ def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity
         role = name.removeprefix("params.by_role.")
         roles = tuple(dict.fromkeys(read.program.graph.nodes[i].role for i in range(len(read.program.graph.nodes))))
         if role in roles:
-            return read.quantity(name, f"Parameters of role {role}", "parameter", lambda a: derive.params_of_role(a, role))
+            return read.quantity(
+                name, f"Parameters of role {role}", "parameter", lambda a: derive.params_of_role(a, role)
+            )
         raise SpecError("unknown-figure", name, "a role of the model: " + ", ".join(roles), role, nearest(role, roles))
     if name == "layers":
         return read.quantity(name, "Layers", "layer", _layers)
@@ -86,18 +99,19 @@ def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity
 def _layers(analysis: Analysis) -> Value:
     groups = analysis.program.graph.groups
     counts = [n for n, group in zip(analysis.group_copies, groups, strict=True) if group.layers is not None]
-    return sum(counts[1:], counts[0]) if counts else 0
+    return total(counts)
 
 
 def _of_part(read: Reading, name: str, path: str) -> Quantity | None:
     """Return a figure of a kind of layer or of a component, by its path."""
     graph = read.program.graph
-    for at, group in enumerate(graph.groups):
-        if group.name == path and name == "layers":
+    kinds = {group.name: at for at, group in enumerate(graph.groups)}
+    if path in kinds and name in ("layers", "params.layer"):
+        at = kinds[path]
+        if name == "layers":
             return read.quantity(f"{name}/{path}", "Layers of this kind", "layer", lambda a: a.group_copies[at])
-        if group.name == path and name == "params.layer":
-            inside = [i for i, node in enumerate(graph.nodes) if node.group == at]
-            return _params_of(read, f"{name}/{path}", "Parameters of one layer", inside)
+        inside = [i for i, node in enumerate(graph.nodes) if node.group == at]
+        return _params_of(read, f"{name}/{path}", "Parameters of one layer", inside)
     for instance in graph.instances:
         if instance.path == path and name == "params.component":
             inside = list(range(instance.first, instance.last))
@@ -122,9 +136,7 @@ def _of_node(read: Reading, name: str, node: str) -> Quantity:
         return part
     ids = [step.node.id for step in read.program.steps]
     if node not in ids:
-        raise SpecError(
-            "unknown-node", node, "a node id of `rooflight cost`", node, nearest(node, ids)
-        )
+        raise SpecError("unknown-node", node, "a node id of `rooflight cost`", node, nearest(node, ids))
     at = ids.index(node)
     if name == "copies":
         return read.quantity(f"copies/{node}", "Copies in the model", "copy", lambda a: a.copies.values[at])
@@ -155,39 +167,31 @@ def _elements(analysis: Analysis, at: int) -> Value:
 
 def formula(
     model: Model, key: str, *, node: str | None = None, phase: str | None = None, form: str = "text", **knobs: Any
-) -> str | dict[str, Any]:
-    """Return a figure's formula in one of FORMATS; json gives the shared node table, values and symbols too."""
-    if form not in FORMATS:
-        raise SpecError("unknown-format", "format", " or ".join(FORMATS), form, nearest(form, FORMATS))
-    figure = quantity(model, key, node=node, phase=phase, **knobs)
-    if form == "json":
-        parts = parse_key(key)
-        if parts.context is not None:
-            knobs = {**knobs, "context": parts.context}
-        read = reading(model, phase or parts.phase or "prefill", **knobs)
-        return explained(figure, read)
-    value = figure.formula
-    if not isinstance(value, Expr):
-        return {"text": str, "latex": str, "mathml": lambda v: f"<math><mn>{v}</mn></math>"}[form](value)
-    return {"text": text, "latex": latex, "mathml": math_element}[form](value)
+) -> str:
+    """Return a figure's formula as text, LaTeX or a MathML element."""
+    if form not in _PRINTERS:
+        raise SpecError("unknown-format", "format", " or ".join(FORMATS), repr(form), nearest(form, FORMATS))
+    return _PRINTERS[form](quantity(model, key, node=node, phase=phase, **knobs).formula)
 
 
-def explained(figure: Quantity, read: Reading) -> dict[str, Any]:
-    """Return a figure with everything a reader needs to recompute it."""
-    value = figure.formula
-    shown = value if isinstance(value, Expr) else None
-    inner = definitions(shown) if shown is not None else {}
-    symbols = free_symbols(shown) if shown is not None else ()
+def explain(
+    model: Model, key: str, *, node: str | None = None, phase: str | None = None, **knobs: Any
+) -> dict[str, Any]:
+    """Return a figure with everything a reader needs to recompute it, the formula as a node table too."""
+    read, figure = _read(model, key, node, phase, knobs)
     numbers = symbol_values(read.model, read.step)
     return {
         "key": figure.key,
         "label": figure.label,
         "value": json_number(figure.value),
         "unit": figure.unit,
-        "formula": text(shown) if shown is not None else str(value),
-        "where": {name: text(body) if isinstance(body, Expr) else str(body) for name, body in inner.items()},
-        "symbols": {name: {"value": json_number(numbers[name]), "meaning": meaning(read.model, name)} for name in symbols},
-        "graph": to_json({figure.key: value}),
+        "formula": text(figure.formula),
+        "where": {name: text(body) for name, body in definitions(figure.formula).items()},
+        "symbols": {
+            name: {"value": json_number(numbers[name]), "meaning": meaning(read.model, name)}
+            for name in free_symbols(figure.formula)
+        },
+        "graph": to_json({figure.key: figure.formula}),
     }
 
 

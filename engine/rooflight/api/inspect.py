@@ -107,7 +107,9 @@ def _facts(model: Model, read: Reading) -> Facts:
 
 def _symbols(model: Model, read: Reading) -> dict[str, Symbol]:
     values = symbol_values(model, read.step)
-    found = {name: Symbol(name, json_number(values[name]), meaning(model, name), source(model, name)) for name in model.dims}
+    found = {
+        name: Symbol(name, json_number(values[name]), meaning(model, name), source(model, name)) for name in model.dims
+    }
     for name, words in RUN_SYMBOLS.items():
         if name not in ("P", "s"):
             origin = "storage" if name.startswith("b_") else "deployment"
@@ -139,7 +141,11 @@ class _Columns:
         """Return the figure of one copy."""
         column = COLUMNS[key]
         return Quantity(
-            f"{key}.each/{node}", f"{column.label}, one copy", self.numbers[key][at], column.unit, self.formulas[key][at]
+            f"{key}.each/{node}",
+            f"{column.label}, one copy",
+            self.numbers[key][at],
+            column.unit,
+            self.formulas[key][at],
         )
 
 
@@ -149,9 +155,7 @@ def _rows(model: Model, columns: Mapping[str, _Columns]) -> tuple[NodeRow, ...]:
     for tensor in tensor_rows(model, first.numbers):
         tensors.setdefault(tensor.node, []).append(tensor.name)
     # A decode variant may have other nodes; a row shows the phases its node takes part in.
-    index = {
-        phase: {step.node.id: at for at, step in enumerate(c.read.program.steps)} for phase, c in columns.items()
-    }
+    index = {phase: {step.node.id: at for at, step in enumerate(c.read.program.steps)} for phase, c in columns.items()}
     order = dict.fromkeys(node for at in index.values() for node in at)
     rows: list[NodeRow] = []
     for node in order:
@@ -219,7 +223,9 @@ def _component(read: Reading, instance: Instance) -> ComponentCard:
         role=instance.spec.role,
         doc=instance.spec.doc,
         params=read_quantity(read, "params.component", instance.path),
-        facts=tuple((meaning(model, name), name, json_number(evaluate_tree(name, model.dims.__getitem__))) for name in used),
+        facts=tuple(
+            (meaning(model, name), name, json_number(evaluate_tree(name, model.dims.__getitem__))) for name in used
+        ),
         cache=tuple(_cache(read, index) for index in span if read.program.steps[index].cached is not None),
     )
 
@@ -227,7 +233,7 @@ def _component(read: Reading, instance: Instance) -> ComponentCard:
 def _cache(read: Reading, at: int) -> CacheCard:
     step = read.program.steps[at]
     entry = read.numbers.cache.values[at]
-    assert entry is not None  # noqa: S101 - the caller looked
+    assert entry is not None
     node = step.node.id
 
     return CacheCard(

@@ -9,7 +9,8 @@ from rooflight.values import Quantity
 @dataclass(frozen=True, slots=True)
 class Symbol:
     """A name in a formula. `source` says where its value comes from: `config.hidden_size`, an expression over
-    other symbols, `schedule`, `storage` or `deployment`."""
+    other symbols, `schedule`, `storage` or `deployment`.
+    """
 
     name: str
     value: int | float

@@ -62,7 +62,10 @@ def module_name(model: Model, node: Node, group: Group) -> str:
             name = ".".join((pattern, *parts[length:]))
             return name if group.layers is None else name.replace("{i}", "{" + ranges(group.layers) + "}")
     raise SpecError(
-        "unnamed-tensor", f"{model.spec.where} checkpoint.modules", f"a checkpoint name for {'.'.join(parts)}", "none",
+        "unnamed-tensor",
+        f"{model.spec.where} checkpoint.modules",
+        f"a checkpoint name for {'.'.join(parts)}",
+        "none",
         "map the path, or a part of it from the front, to the module's name",
     )
 

@@ -26,7 +26,9 @@ def cache_bytes_per_token(analysis: Analysis) -> Value:
 
 def cache_constant_bytes(analysis: Analysis) -> Value:
     """Bytes a long sequence holds whatever its length. With bytes per token T: cache = per_token·T + constant."""
-    return summed(analysis, "cache_constant", _column(analysis, lambda e: 0 if e.window is None else e.width * e.window))
+    return summed(
+        analysis, "cache_constant", _column(analysis, lambda e: 0 if e.window is None else e.width * e.window)
+    )
 
 
 def cache_first_token_bytes(analysis: Analysis) -> Value:

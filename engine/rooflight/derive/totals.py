@@ -1,4 +1,4 @@
-"""Sums over nodes that keep their shape: copies of a layer times what one layer holds, kind of layer by kind of layer."""
+"""Sums over nodes that keep their form: copies of a layer times what one layer holds, one kind of layer at a time."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from rooflight.expr import Value
 
 
-def summed(
-    analysis: Analysis, label: str, column: Sequence[Value], keep: Callable[[int], bool] | None = None
-) -> Value:
+def summed(analysis: Analysis, label: str, column: Sequence[Value], keep: Callable[[int], bool] | None = None) -> Value:
     """Return Σ over groups of copies × the group's own sum, over the nodes `keep` accepts by index.
 
     A formula names each group's sum `<label>_<group>` and stays a sum: n_dense·flops_dense + n_moe·flops_moe.

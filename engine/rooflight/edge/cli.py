@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -58,19 +59,30 @@ def _step_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(
         (
             click.option(
-                "--context", "-T", type=int, metavar="TOKENS",
+                "--context",
+                "-T",
+                type=int,
+                metavar="TOKENS",
                 help="Tokens each sequence holds when the step is done, new ones included. "
                 f"[default: {api.REFERENCE_CONTEXT}, or the model's whole context where that is shorter]",
             ),
             click.option("--batch", "-B", type=int, default=1, show_default=True, help="Sequences in the step."),
             click.option("--prefix", type=int, default=0, show_default=True, help="Prefill: tokens already cached."),
-            click.option("--new-tokens", type=int, default=1, show_default=True, help="Decode: new tokens per sequence."),
             click.option(
-                "--head", type=click.Choice(["last", "all"]), default="last", show_default=True,
+                "--new-tokens", type=int, default=1, show_default=True, help="Decode: new tokens per sequence."
+            ),
+            click.option(
+                "--head",
+                type=click.Choice(["last", "all"]),
+                default="last",
+                show_default=True,
                 help="Prefill: positions that get logits.",
             ),
             click.option(
-                "--attention", type=click.Choice(["exact", "square"]), default="exact", show_default=True,
+                "--attention",
+                type=click.Choice(["exact", "square"]),
+                default="exact",
+                show_default=True,
                 help="Count the pairs a mask lets through, or every query with every visible key.",
             ),
         )
@@ -135,14 +147,25 @@ def cost(specs: str | None, target: str, phase: str, *, as_json: bool, **knobs: 
 @click.option("--phase", type=click.Choice(["prefill", "decode"]), help="Which step. [default: prefill]")
 @_step_options
 @click.option(
-    "--format", "form", type=click.Choice(list(api.FORMATS)), default="text", show_default=True,
+    "--format",
+    "form",
+    type=click.Choice(list(api.FORMATS)),
+    default="text",
+    show_default=True,
     help="text adds value and symbols; json adds the formula as a node table.",
 )
 @_json_option
 @click.pass_obj
 def formula(
-    specs: str | None, target: str, figure: str | None, node: str | None, phase: str | None, form: str,
-    *, as_json: bool, **knobs: Any,
+    specs: str | None,
+    target: str,
+    figure: str | None,
+    node: str | None,
+    phase: str | None,
+    form: str,
+    *,
+    as_json: bool,
+    **knobs: Any,
 ) -> None:
     """Print a figure's formula, its value, and the values of its symbols.
 
@@ -157,7 +180,7 @@ def formula(
             click.echo("\n".join(names))
         return
     if as_json or form in ("text", "json"):
-        facts = front.formula(target, figure, node, phase, "json", specs=specs, **knobs)
+        facts = front.explain(target, figure, node, phase, specs=specs, **knobs)
         if as_json or form == "json":
             _emit(facts)
         else:
@@ -212,21 +235,28 @@ def check(specs: str | None, targets: tuple[str, ...], *, as_json: bool) -> None
 def build(specs: str | None, out: str, jobs: int, *, quiet: bool) -> None:
     """Evaluate every published model and write the site."""
     builder = _builder("rooflight_site.build")
-    builder.run(out=out, specs=specs, jobs=jobs, quiet=quiet)
+    try:
+        report = builder.build(Path(out), front.catalog(specs), jobs, quiet)
+    except builder.BuildError as error:
+        raise click.ClickException(str(error)) from None
+    stages = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items())
+    click.echo(f"{report.models} models, {report.pages} pages, {screen.size(report.bytes)} in {out} ({stages})")
+    click.echo(f"view it with: rooflight serve {out}")
 
 
 @main.command()
-@click.argument("folder", default="site", metavar="[DIR]")
-@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0 picks a free one.")
+@click.argument("folder", default="site", metavar="[DIR]", type=click.Path(exists=True, file_okay=False))
+@click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="Port on this machine.")
 @click.option("--base", default="/", show_default=True, help="Path the site is served under, e.g. /rooflight/.")
 def serve(folder: str, port: int, base: str) -> None:
     """Serve a built site on this machine, the way GitHub Pages does."""
-    _builder("rooflight_site.serve").run(folder=folder, port=port, base=base)
+    click.echo(f"http://127.0.0.1:{port}{base}  (Ctrl-C ends it)")
+    _builder("rooflight_site.serve").serve(Path(folder), port=port, prefix=base)
 
 
 def _builder(module: str) -> Any:
     # The builder is another package that stands on this one; the engine never imports it by name.
-    from importlib import import_module  # noqa: PLC0415
+    from importlib import import_module
 
     try:
         return import_module(module)
@@ -241,10 +271,10 @@ def _builder(module: str) -> Any:
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a shell's completion script: eval "$(rooflight completion bash)"."""
-    from click.shell_completion import get_completion_class  # noqa: PLC0415 - for this command alone
+    from click.shell_completion import get_completion_class
 
     kind = get_completion_class(shell)
-    assert kind is not None  # noqa: S101 - the choices above are click's own
+    assert kind is not None
     click.echo(kind(main, {}, "rooflight", "_ROOFLIGHT_COMPLETE").source())
 
 

@@ -27,7 +27,7 @@ def catalog(folder: str | None = None) -> Catalog:
 
 def load(target: Target, *, specs: str | None = None) -> Model:
     """Return the bound model a target names. Raises SpecError with what is wrong and how to fix it."""
-    from rooflight.spec import Model  # noqa: PLC0415 - a type only, but needed at run time here
+    from rooflight.spec import Model
 
     if isinstance(target, Model):
         return target
@@ -57,11 +57,33 @@ def quantity(target: Target, key: str, *, specs: str | None = None, **knobs: Any
 
 
 def formula(
-    target: Target, key: str, node: str | None = None, phase: str | None = None, format: str = "text",  # noqa: A002
-    *, specs: str | None = None, **knobs: Any,
+    target: Target,
+    key: str,
+    node: str | None = None,
+    phase: str | None = None,
+    format: str = "text",  # noqa: A002
+    *,
+    specs: str | None = None,
+    **knobs: Any,
 ) -> str | dict[str, Any]:
-    """Return one figure's formula as text, latex, mathml or json."""
-    return api.formula(load(target, specs=specs), key, node=node, phase=phase, form=format, **knobs)
+    """Return one figure's formula as text, latex or mathml; json gives value, symbols and node table too."""
+    model = load(target, specs=specs)
+    if format == "json":
+        return api.explain(model, key, node=node, phase=phase, **knobs)
+    return api.formula(model, key, node=node, phase=phase, form=format, **knobs)
+
+
+def explain(
+    target: Target,
+    key: str,
+    node: str | None = None,
+    phase: str | None = None,
+    *,
+    specs: str | None = None,
+    **knobs: Any,
+) -> dict[str, Any]:
+    """Return one figure with its formula, its value, and what its symbols stand for."""
+    return api.explain(load(target, specs=specs), key, node=node, phase=phase, **knobs)
 
 
 def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) -> list[dict[str, Any]]:

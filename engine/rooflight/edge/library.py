@@ -26,7 +26,10 @@ def specs_folder() -> Path:
         if (folder / "dims.yaml").is_file():
             return folder
     raise SpecError(
-        "no-specs", str(here.parents[1]), "a folder specs/ beside engine/, or inside the package", "neither",
+        "no-specs",
+        str(here.parents[1]),
+        "a folder specs/ beside engine/, or inside the package",
+        "neither",
         "reinstall rooflight, or pass the folder with --specs",
     )
 
@@ -69,8 +72,11 @@ class Catalog:
                 return bind(self.library, read_json(path), _shown(path, self.folder.parent), model_id, provenance)
         known_ids = tuple(known for known, _ in self._snapshots())
         raise SpecError(
-            "unknown-model", model_id, "a model id of `rooflight models`, a config.json, or a folder that holds one",
-            "neither", nearest(model_id, known_ids),
+            "unknown-model",
+            model_id,
+            "a model id of `rooflight models`, a config.json, or a folder that holds one",
+            "neither",
+            nearest(model_id, known_ids),
         )
 
     def _snapshots(self) -> Iterator[tuple[str, Path]]:
@@ -117,13 +123,21 @@ def read_json(path: Path) -> Any:
     size = path.stat().st_size
     if size > MAX_CONFIG_BYTES:
         raise SpecError(
-            "config-too-large", str(path), f"at most {MAX_CONFIG_BYTES:,} bytes", f"{size:,}", "pass the model's own config.json"
+            "config-too-large",
+            str(path),
+            f"at most {MAX_CONFIG_BYTES:,} bytes",
+            f"{size:,}",
+            "pass the model's own config.json",
         )
     try:
-        return json.loads(path.read_bytes(), object_pairs_hook=lambda pairs: _unique(pairs, path), parse_constant=_no_constant)
+        return json.loads(
+            path.read_bytes(), object_pairs_hook=lambda pairs: _unique(pairs, path), parse_constant=_no_constant
+        )
     except (ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SpecError("config-not-json", str(path), "JSON", reason, "fetch the file again, it may be truncated") from None
+        raise SpecError(
+            "config-not-json", str(path), "JSON", reason, "fetch the file again, it may be truncated"
+        ) from None
 
 
 def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:

@@ -25,8 +25,14 @@ def models(rows: list[dict[str, Any]]) -> None:
     table = _table("model", "spec", "attention", ">parameters", ">layers", ">context", ">cache / token", "dtype")
     for row in rows:
         table.add_row(
-            escape(row["id"]), row["architecture"], row["attention"], count(row["params_total"]), str(row["layers"]),
-            f"{row['max_context']:,}", size(row["cache_bytes_per_token"]), row["dtype"],
+            escape(row["id"]),
+            row["architecture"],
+            row["attention"],
+            count(row["params_total"]),
+            str(row["layers"]),
+            f"{row['max_context']:,}",
+            size(row["cache_bytes_per_token"]),
+            row["dtype"],
         )
     _console().print(table)
 
@@ -34,7 +40,9 @@ def models(rows: list[dict[str, Any]]) -> None:
 def show(facts: dict[str, Any]) -> None:
     """Print what a model is."""
     console = _console()
-    console.print(f"[bold]{escape(facts['model'])}[/]  {facts['architecture']} · {facts['attention']} · {facts['dtype']}")
+    console.print(
+        f"[bold]{escape(facts['model'])}[/]  {facts['architecture']} · {facts['attention']} · {facts['dtype']}"
+    )
     params = facts["params"]
     table = _table("parameters", ">exact", ">")
     for name in ("total", "active", "embedding", "mtp"):
@@ -50,7 +58,9 @@ def show(facts: dict[str, Any]) -> None:
     cache = facts["cache"]
     table = _table("cache of one sequence", "kind", "growth", ">layers", ">bytes / token")
     for entry in cache["entries"]:
-        table.add_row(entry["node"], entry["kind"], entry["growth"], str(entry["layers"]), f"{entry['bytes_per_token']:,}")
+        table.add_row(
+            entry["node"], entry["kind"], entry["growth"], str(entry["layers"]), f"{entry['bytes_per_token']:,}"
+        )
     constant = f"constant {cache['constant_bytes']:,} B" if cache["constant_bytes"] else ""
     table.add_row("a long sequence", "", constant, "", f"{cache['bytes_per_token']:,}")
     console.print(table)
@@ -78,15 +88,23 @@ def cost(table_of: dict[str, Any]) -> None:
     )
     for node in step["nodes"]:
         table.add_row(
-            node["id"], node["op"], f"{node['copies']:,}", " × ".join(f"{n:,}" for n in node["shape"]),
+            node["id"],
+            node["op"],
+            f"{node['copies']:,}",
+            " × ".join(f"{n:,}" for n in node["shape"]),
             *(count(node[key]) for key in ("matmul_flops", "other_flops")),
             *(size(node[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")),
         )
     totals = step["totals"]
     table.add_section()
     table.add_row(
-        "total", "", "", "", *(count(totals[key]) for key in ("matmul_flops", "other_flops")),
-        *(size(totals[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")), style="bold",
+        "total",
+        "",
+        "",
+        "",
+        *(count(totals[key]) for key in ("matmul_flops", "other_flops")),
+        *(size(totals[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")),
+        style="bold",
     )
     console.print(table)
     console.print(f"cache of one sequence at the end of the step: {size(totals['cache_bytes_per_sequence'])}")
@@ -118,7 +136,7 @@ def count(value: float) -> str:
     """Write a count with three digits and a decimal prefix: 8.03 B, 1.44 T."""
     for limit, suffix in ((1e15, " P"), (1e12, " T"), (1e9, " B"), (1e6, " M"), (1e3, " K")):
         if abs(value) >= limit:
-            return f"{value / limit:.3g}{suffix}" if value / limit < 999.5 else f"{value / limit:,.0f}{suffix}"
+            return _three_digits(value / limit, suffix)
     return f"{value:,}"
 
 
@@ -126,9 +144,13 @@ def size(value: float) -> str:
     """Write bytes with three digits and a binary prefix: 15 GiB, 128 KiB."""
     for power, suffix in ((5, "PiB"), (4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
         if abs(value) >= 1024**power:
-            scaled = value / 1024**power
-            return f"{scaled:.3g} {suffix}" if scaled < 999.5 else f"{scaled:,.0f} {suffix}"  # noqa: PLR2004
+            return _three_digits(value / 1024**power, " " + suffix)
     return f"{value:,} B"
+
+
+def _three_digits(value: float, suffix: str) -> str:
+    # Past 999 the three digits of %g would turn into an exponent.
+    return (f"{value:,.0f}" if round(value) >= 1_000 else f"{value:.3g}") + suffix  # noqa: PLR2004
 
 
 def _table(*columns: str) -> Table:

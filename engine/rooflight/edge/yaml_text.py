@@ -31,20 +31,26 @@ _NUMBER_TRAPS = re.compile(
 _DATE_TRAPS = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?", re.ASCII)
 
 # libyaml where it is compiled in, PyYAML's own parser elsewhere; both compose the same nodes.
+# PyYAML ships no types for either function.
+_yaml: Any = yaml
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def read_yaml(text: str, file: str) -> Any:
     """Return the located data of one YAML document. Raises SpecError, naming file and line."""
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
-        raise SpecError("yaml-too-large", file, f"at most {MAX_BYTES:,} bytes", f"{len(text):,} characters", "split the file")
+        raise SpecError(
+            "yaml-too-large", file, f"at most {MAX_BYTES:,} bytes", f"{len(text):,} characters", "split the file"
+        )
     try:
         _refuse_aliases(text, file)
-        root = yaml.compose(text, Loader=_LOADER)
+        root = _yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"{file}:{mark.line + 1}" if mark else file
-        raise SpecError("yaml-syntax", where, "YAML", str(error.problem or error.context), "correct the syntax") from None
+        raise SpecError(
+            "yaml-syntax", where, "YAML", str(error.problem or error.context), "correct the syntax"
+        ) from None
     except (yaml.YAMLError, RecursionError) as error:
         raise SpecError("yaml-syntax", file, "YAML", str(error).splitlines()[0][:120], "correct the syntax") from None
     if root is None:
@@ -54,12 +60,15 @@ def read_yaml(text: str, file: str) -> Any:
 
 def _refuse_aliases(text: str, file: str) -> None:
     """Anchors allow a few bytes to stand for millions of nodes; specs do without."""
-    for event in yaml.parse(text, Loader=_LOADER):
+    for event in _yaml.parse(text, Loader=_LOADER):
         anchor = getattr(event, "anchor", None)
         if anchor is not None:
             line = event.start_mark.line + 1
             raise SpecError(
-                "yaml-alias", f"{file}:{line}", "no anchors or aliases", f"&{anchor} or *{anchor}",
+                "yaml-alias",
+                f"{file}:{line}",
+                "no anchors or aliases",
+                f"&{anchor} or *{anchor}",
                 "write the value out; quote a text that starts with & or *",
             )
 
@@ -76,7 +85,10 @@ class _Builder:
         self.count += 1
         if depth > MAX_DEPTH or self.count > MAX_NODES:
             raise SpecError(
-                "yaml-too-large", self.place(node), f"at most {MAX_DEPTH} levels and {MAX_NODES:,} values", "more",
+                "yaml-too-large",
+                self.place(node),
+                f"at most {MAX_DEPTH} levels and {MAX_NODES:,} values",
+                "more",
                 "split the file",
             )
         if isinstance(node, yaml.ScalarNode):
@@ -92,8 +104,11 @@ class _Builder:
             key = self.key(key_node)
             if key in section:
                 raise SpecError(
-                    "duplicate-key", f"{self.place(key_node)} {key}", "every key once",
-                    f"{key} again, first at {section.at(key)}", "keep one of the two",
+                    "duplicate-key",
+                    f"{self.place(key_node)} {key}",
+                    "every key once",
+                    f"{key} again, first at {section.at(key)}",
+                    "keep one of the two",
                 )
             section.put(key, self.build(value_node, depth + 1), self.place(key_node))
         return section
@@ -104,14 +119,21 @@ class _Builder:
         value = self.scalar(node)
         if not isinstance(value, str):
             raise SpecError(
-                "yaml-key", self.place(node), "text as key", f"{node.value!r}, which is no text", f'write "{node.value}"'
+                "yaml-key",
+                self.place(node),
+                "text as key",
+                f"{node.value!r}, which is no text",
+                f'write "{node.value}"',
             )
         return value
 
     def scalar(self, node: Any) -> Any:
         self.refuse_tag(
             node,
-            tuple(f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")),
+            tuple(
+                f"tag:yaml.org,2002:{kind}"
+                for kind in ("str", "int", "float", "bool", "null", "timestamp", "merge", "value")
+            ),
         )
         text: str = node.value
         if node.style:  # quoted or block; libyaml says '' for plain, PyYAML's own parser None
@@ -140,9 +162,7 @@ class _Builder:
         elif _DATE_TRAPS.fullmatch(text):
             fix = f'write "{text}"'
         if fix is not None:
-            raise SpecError(
-                "yaml-trap", self.place(node), "a scalar that every YAML reader reads alike", text, fix
-            )
+            raise SpecError("yaml-trap", self.place(node), "a scalar that every YAML reader reads alike", text, fix)
 
     def refuse_tag(self, node: Any, plain: tuple[str, ...]) -> None:
         if node.tag not in plain:

@@ -121,6 +121,9 @@ def _sum(args: Value, memo: dict[Expr, Value]) -> Value:
 
 def _product(args: Value, memo: dict[Expr, Value]) -> Value:
     coefficient, powers = args
+    formulas = [memo[base] for base, _ in powers if type(memo[base]) is Expr]
+    if formulas:  # all at once: a product made in steps puts signs inside sums, and would differ in form
+        return formulas[0].space.product([(coefficient, 1), *[(memo[base], p) for base, p in powers]])
     over = [memo[b] if p == 1 else ar.power(memo[b], p) for b, p in powers if p > 0]
     under = [memo[b] if p == -1 else ar.power(memo[b], -p) for b, p in powers if p < 0]
     above = ar.prod((coefficient.numerator, *over))

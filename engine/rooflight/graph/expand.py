@@ -92,8 +92,11 @@ class _Expansion:
             outputs = self._use(use, inputs, self._root(name, block), {}, None)
             if len(outputs) != 1 or len(inputs) != 1:
                 raise SpecError(
-                    "carried-stream", use.where, "a block that takes and gives the carried stream alone",
-                    f"{len(inputs)} inputs, {len(outputs)} outputs", "give the block one input and one output",
+                    "carried-stream",
+                    use.where,
+                    "a block that takes and gives the carried stream alone",
+                    f"{len(inputs)} inputs, {len(outputs)} outputs",
+                    "give the block one input and one output",
                 )
             self.seams.append(Seam(stage.carries or "", inputs[0], outputs[0], use.where))
         return outputs
@@ -107,24 +110,37 @@ class _Expansion:
         component = self._find(use.component, place, use.where)
         if place.depth > _MAX_NESTING:
             raise SpecError(
-                "nested-too-deep", use.where, f"components nested at most {_MAX_NESTING} deep", place.path,
+                "nested-too-deep",
+                use.where,
+                f"components nested at most {_MAX_NESTING} deep",
+                place.path,
                 "a component must not contain itself",
             )
         if len(inputs) != len(component.inputs):
             raise SpecError(
-                "wrong-inputs", use.where, f"{component.name} takes {len(component.inputs)}: {', '.join(component.inputs)}",
-                f"{len(inputs)} inputs", "list one node per input",
+                "wrong-inputs",
+                use.where,
+                f"{component.name} takes {len(component.inputs)}: {', '.join(component.inputs)}",
+                f"{len(inputs)} inputs",
+                "list one node per input",
             )
         for name in use.switches:
             if name not in component.switches:
                 raise SpecError(
-                    "unknown-switch", use.where, f"a switch of {component.name}", name,
+                    "unknown-switch",
+                    use.where,
+                    f"a switch of {component.name}",
+                    name,
                     nearest(name, tuple(component.switches)),
                 )
         for name in use.slots:
             if name not in component.slots:
                 raise SpecError(
-                    "unknown-slot", use.where, f"a slot of {component.name}", name, nearest(name, tuple(component.slots))
+                    "unknown-slot",
+                    use.where,
+                    f"a slot of {component.name}",
+                    name,
+                    nearest(name, tuple(component.slots)),
                 )
         switches = {
             name: switch_value(self.model.config, use.switches.get(name, False), outer, use.where)
@@ -133,8 +149,13 @@ class _Expansion:
         first = len(self.nodes)
         at: dict[str, int] = dict(zip(component.inputs, inputs, strict=True))
         inner = _Place(
-            place.path, place.slot, place.group, place.scope, place.depth + 1,
-            {**place.ops, **component.ops}, {**place.components, **component.components},
+            place.path,
+            place.slot,
+            place.group,
+            place.scope,
+            place.depth + 1,
+            {**place.ops, **component.ops},
+            {**place.components, **component.components},
         )
         self.instances.append(Instance(place.path, place.slot, component, place.group, first, first, place.scope))
         mine = len(self.instances) - 1
@@ -157,8 +178,14 @@ class _Expansion:
         return component
 
     def _node(
-        self, node: NodeSpec, component: ComponentSpec, use: Use, sources: tuple[int, ...], place: _Place,
-        switches: Mapping[str, bool], tie: Tie | None,
+        self,
+        node: NodeSpec,
+        component: ComponentSpec,
+        use: Use,
+        sources: tuple[int, ...],
+        place: _Place,
+        switches: Mapping[str, bool],
+        tie: Tie | None,
     ) -> int:
         path = f"{place.path}.{node.name}"
         dims = {name: self._lower(tree, place.scope, node.where) for name, tree in node.dims.items()}
@@ -168,36 +195,57 @@ class _Expansion:
             filled = use.slots.get(node.slot)
             if filled is None:
                 raise SpecError(
-                    "empty-slot", use.where, f"slots with {node.slot}: a component of role {component.slots[node.slot]}",
-                    "none", f"fill the slot {node.slot}",
+                    "empty-slot",
+                    use.where,
+                    f"slots with {node.slot}: a component of role {component.slots[node.slot]}",
+                    "none",
+                    f"fill the slot {node.slot}",
                 )
             wanted = component.slots[node.slot]
             role = self._find(filled.component, place, filled.where).role
             if role != wanted:
                 raise SpecError(
-                    "wrong-role", filled.where, f"a component of role {wanted} for the slot {node.slot}",
-                    f"{filled.component}, of role {role}", "fill the slot with another component",
+                    "wrong-role",
+                    filled.where,
+                    f"a component of role {wanted} for the slot {node.slot}",
+                    f"{filled.component}, of role {role}",
+                    "fill the slot with another component",
                 )
             given = {name: self._lower(tree, {}, filled.where) for name, tree in filled.dims.items()}
         else:
             filled = node.use
-            assert filled is not None  # noqa: S101 - read_component made sure of one of three
+            assert filled is not None
             given = {}
         inner = _Place(
-            path, node.slot or node.name, place.group, {**place.scope, **given, **dims}, place.depth, place.ops,
+            path,
+            node.slot or node.name,
+            place.group,
+            {**place.scope, **given, **dims},
+            place.depth,
+            place.ops,
             place.components,
         )
         outputs = self._use(filled, sources, inner, switches, None)
         if len(outputs) != 1:
             raise SpecError(
-                "several-outputs", node.where, "a component with one output where a node stands for it",
-                f"{filled.component} has {len(outputs)}", "give the component one output",
+                "several-outputs",
+                node.where,
+                "a component with one output where a node stands for it",
+                f"{filled.component} has {len(outputs)}",
+                "give the component one output",
             )
         return outputs[0]
 
     def _op(
-        self, node: NodeSpec, component: ComponentSpec, sources: tuple[int, ...], place: _Place,
-        switches: Mapping[str, bool], dims: Mapping[str, Tree], path: str, tie: Tie | None,
+        self,
+        node: NodeSpec,
+        component: ComponentSpec,
+        sources: tuple[int, ...],
+        place: _Place,
+        switches: Mapping[str, bool],
+        dims: Mapping[str, Tree],
+        path: str,
+        tie: Tie | None,
     ) -> int:
         record = {**OPS, **place.ops}[node.op or ""]
         kept = None
@@ -209,13 +257,18 @@ class _Expansion:
         if tie is not None and tie.node == node.name and switch_value(self.model.config, tie.when, {}, tie.where):
             if tie.to not in self.ids:
                 raise SpecError(
-                    "unknown-node", tie.where, "an earlier node that stores the weight", tie.to,
+                    "unknown-node",
+                    tie.where,
+                    "an earlier node that stores the weight",
+                    tie.to,
                     nearest(tie.to, tuple(self.ids)),
                 )
             tied_to = tie.to
         index = len(self.nodes)
         if index >= _MAX_NODES:
-            raise SpecError("graph-too-large", node.where, f"at most {_MAX_NODES} nodes", "more", "use a repeated stack")
+            raise SpecError(
+                "graph-too-large", node.where, f"at most {_MAX_NODES} nodes", "more", "use a repeated stack"
+            )
         self.ids[path] = index
         self.nodes.append(
             Node(
@@ -256,11 +309,17 @@ class _Expansion:
                 continue
             if name in table:
                 raise SpecError(
-                    "unbound-dim", where, f"dims of {model.spec.name} to give {name} a value", "none",
+                    "unbound-dim",
+                    where,
+                    f"dims of {model.spec.name} to give {name} a value",
+                    "none",
                     f"add {name} to the dims of {model.spec.name}, or pass it where the component is used",
                 )
             raise SpecError(
-                "undeclared-dim", where, "names of dims.yaml", f"{name} in {print_tree(tree)}",
+                "undeclared-dim",
+                where,
+                "names of dims.yaml",
+                f"{name} in {print_tree(tree)}",
                 nearest(name, (*scope, *table)),
             )
 

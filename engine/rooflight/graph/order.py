@@ -36,6 +36,9 @@ def ordered(component: ComponentSpec) -> tuple[NodeSpec, ...]:
 def _cycle(back_to: str, trail: list[str], graph: Mapping[str, NodeSpec]) -> SpecError:
     loop = [*trail[trail.index(back_to) :], back_to]
     return SpecError(
-        "cyclic-graph", graph[back_to].where, "a graph in which no node needs itself", " <- ".join(loop),
+        "cyclic-graph",
+        graph[back_to].where,
+        "a graph in which no node needs itself",
+        " <- ".join(loop),
         f"let one of these read an earlier node than {back_to}",
     )

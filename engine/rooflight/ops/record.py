@@ -51,7 +51,7 @@ class Op:
     axes: str = field(default="")  # the line as written, for messages and tables
 
 
-def op(  # noqa: PLR0913 - one keyword per field of the record
+def op(
     name: str,
     *,
     family: str,

@@ -78,12 +78,17 @@ def find_spec(library: Library, config: Config) -> ModelSpec:
     wanted = config.architectures[0] if config.architectures else config.model_type
     if not wanted:
         raise SpecError(
-            "config-no-architecture", config.where, "architectures: [a class name], or model_type", "neither",
+            "config-no-architecture",
+            config.where,
+            "architectures: [a class name], or model_type",
+            "neither",
             "add architectures to the config",
         )
     close = get_close_matches(wanted, covered, 1, 0.0)
     raise SpecError(
-        "no-spec", config.where, "an architecture that a spec covers",
+        "no-spec",
+        config.where,
+        "an architecture that a spec covers",
         f"no spec covers architecture {described(wanted)}",
         f"nearest: {close[0] if close else 'none'}; docs/adding-a-model.md says how to write a spec",
     )
@@ -99,7 +104,9 @@ def bind(library: Library, data: Any, where: str, model_id: str = "", provenance
         used = names(constraint.tree)
         if all(name in dims for name in used) and evaluate_tree(constraint.tree, dims.__getitem__) is False:
             got = ", ".join(f"{name} = {dims[name]}" for name in used)
-            raise SpecError("broken-constraint", where, f"{constraint.text} ({constraint.why})", got, "correct the config")
+            raise SpecError(
+                "broken-constraint", where, f"{constraint.text} ({constraint.why})", got, "correct the config"
+            )
     layers: dict[str, tuple[str, ...]] = {}
     counts: dict[tuple[str, str], Tree] = {}
     for stage in spec.stages:
@@ -157,16 +164,22 @@ def _dim_values(
             continue
         except ZeroDivisionError:
             unbound[name] = SpecError(
-                "config-out-of-range", f"{config.where} {name}", "no division by zero", source_of(tree), "correct the config"
+                "config-out-of-range",
+                f"{config.where} {name}",
+                "no division by zero",
+                source_of(tree),
+                "correct the config",
             )
             continue
         dim = table[name]
         if not dim.minimum <= value <= dim.maximum or isinstance(value, Fraction):
             key = names(tree)[0].removeprefix("config.") if names(tree) else name
             raise SpecError(
-                "config-out-of-range", f"{config.where} {key}",
+                "config-out-of-range",
+                f"{config.where} {key}",
                 f"{name} ({dim.meaning}) a whole number from {dim.minimum} to {dim.maximum}",
-                f"{source_of(tree)} = {value}", f"correct {key}",
+                f"{source_of(tree)} = {value}",
+                f"correct {key}",
             )
         dims[name] = value
     return dims, unbound
@@ -174,11 +187,13 @@ def _dim_values(
 
 def _whole(value: int | Fraction, config: Config, key: str) -> int:
     if isinstance(value, Fraction) or value < 1:
-        raise SpecError("config-out-of-range", f"{config.where} {key}", "a whole number from 1", str(value), "correct it")
+        raise SpecError(
+            "config-out-of-range", f"{config.where} {key}", "a whole number from 1", str(value), "correct it"
+        )
     return value
 
 
-def _layers(  # noqa: PLR0913 - what a schedule is resolved against
+def _layers(
     schedule: Schedule,
     repeat: Tree,
     stage: str,
@@ -186,7 +201,7 @@ def _layers(  # noqa: PLR0913 - what a schedule is resolved against
     dims: Mapping[str, int | Fraction],
     unbound: Mapping[str, SpecError],
 ) -> tuple[tuple[str, ...], dict[str, Tree]]:
-    """Return the block of every layer of a stack, and a formula for how many layers each block has where one is known."""
+    """Return the block of every layer of a stack, and for each block a formula of its layers where one is known."""
 
     def look_up(name: str) -> int | Fraction:
         if name.startswith("config."):
@@ -199,7 +214,11 @@ def _layers(  # noqa: PLR0913 - what a schedule is resolved against
     count = evaluate_tree(repeat, look_up)
     if isinstance(count, Fraction) or not 0 <= count <= _MAX_LAYERS:
         raise SpecError(
-            "config-out-of-range", f"{config.where} {stage}", f"0 to {_MAX_LAYERS} layers", str(count), "correct the config"
+            "config-out-of-range",
+            f"{config.where} {stage}",
+            f"0 to {_MAX_LAYERS} layers",
+            str(count),
+            "correct the config",
         )
     listed = _listed(schedule, config, count, stage)
     if listed is not None:
@@ -214,7 +233,10 @@ def _layers(  # noqa: PLR0913 - what a schedule is resolved against
         chosen = next((r.block for r in schedule.rules if r.when is None or evaluate_tree(r.when, at)), None)
         if chosen is None:
             raise SpecError(
-                "schedule-gap", schedule.where, "a block for every layer", f"no rule holds for layer {i}",
+                "schedule-gap",
+                schedule.where,
+                "a block for every layer",
+                f"no rule holds for layer {i}",
                 "end the rules with one that has no `when`",
             )
         blocks.append(chosen)
@@ -223,8 +245,11 @@ def _layers(  # noqa: PLR0913 - what a schedule is resolved against
     for rule in schedule.rules:
         if rule.count is not None and evaluate_tree(rule.count, look_up) != blocks.count(rule.block):
             raise SpecError(
-                "schedule-count", rule.where, f"count {print_tree(rule.count)}, the layers its rule picks",
-                f"{evaluate_tree(rule.count, look_up)} against {blocks.count(rule.block)} picked", "correct count or when",
+                "schedule-count",
+                rule.where,
+                f"count {print_tree(rule.count)}, the layers its rule picks",
+                f"{evaluate_tree(rule.count, look_up)} against {blocks.count(rule.block)} picked",
+                "correct count or when",
             )
     return tuple(blocks), {rule.block: rule.count for rule in schedule.rules if rule.count is not None}
 
@@ -239,17 +264,26 @@ def _listed(schedule: Schedule, config: Config, count: int, stage: str) -> tuple
         if schedule.rules:
             return None
         raise SpecError(
-            "config-missing-key", f"{config.where} {key}", f"the kind of each layer of {stage}", "no such key", f"add {key}"
+            "config-missing-key",
+            f"{config.where} {key}",
+            f"the kind of each layer of {stage}",
+            "no such key",
+            f"add {key}",
         ) from None
     if not isinstance(words, list) or len(cast("list[Any]", words)) != count:
         got = f"{len(cast('list[Any]', words))} entries" if isinstance(words, list) else described(words)
-        raise SpecError("schedule-length", f"{config.where} {key}", f"a list of {count}, one per layer", got, f"correct {key}")
+        raise SpecError(
+            "schedule-length", f"{config.where} {key}", f"a list of {count}, one per layer", got, f"correct {key}"
+        )
     blocks: list[str] = []
     for index, word in enumerate(cast("list[Any]", words)):
         block = schedule.blocks.get(str(word))
         if block is None:
             raise SpecError(
-                "schedule-value", f"{config.where} {key}[{index}]", "one of " + ", ".join(schedule.blocks), described(word),
+                "schedule-value",
+                f"{config.where} {key}[{index}]",
+                "one of " + ", ".join(schedule.blocks),
+                described(word),
                 "add the kind to the spec's schedule, or correct the config",
             )
         blocks.append(block)
@@ -316,13 +350,18 @@ def switch_value(model_config: Config, switch: Switch, outer: Mapping[str, bool]
         return config_switch(model_config, switch.removeprefix("config."))
     if switch not in outer:
         raise SpecError(
-            "unknown-switch", where, "true, false, config.KEY or one of " + (", ".join(outer) or "no switches"), switch,
+            "unknown-switch",
+            where,
+            "true, false, config.KEY or one of " + (", ".join(outer) or "no switches"),
+            switch,
             "declare the switch in the component",
         )
     return outer[switch]
 
 
-def find_component(library: Library, spec: ModelSpec, name: str, scope: Mapping[str, ComponentSpec], where: str) -> ComponentSpec:
+def find_component(
+    library: Library, spec: ModelSpec, name: str, scope: Mapping[str, ComponentSpec], where: str
+) -> ComponentSpec:
     """Find a component by name: inline ones first, then drafts the model declares, then the library."""
     if name in scope:
         return scope[name]
@@ -334,12 +373,18 @@ def find_component(library: Library, spec: ModelSpec, name: str, scope: Mapping[
         return library.components[name]
     if name in library.drafts:
         raise SpecError(
-            "undeclared-draft", where, "a component of the library, or a draft the model declares", f"{name}, a draft",
+            "undeclared-draft",
+            where,
+            "a component of the library, or a draft the model declares",
+            f"{name}, a draft",
             f"add {name} to the drafts of {spec.name}",
         )
     known = [*scope, *spec.components, *library.components]
     close = get_close_matches(name, known, 1)
     raise SpecError(
-        "unknown-component", where, "a component of the library", name,
+        "unknown-component",
+        where,
+        "a component of the library",
+        name,
         f"you may have intended {close[0]}" if close else "write the component, or use one of docs/components.md",
     )

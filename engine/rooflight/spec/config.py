@@ -1,4 +1,4 @@
-"""Reads a config.json of either transformers generation as one flat set of facts, and says what nobody accounted for."""
+"""Reads a config.json of either transformers generation as one flat set of facts."""
 
 from __future__ import annotations
 
@@ -78,7 +78,11 @@ def _bound(value: Any, where: str, depth: int, count: list[int]) -> None:
         mapping = cast("dict[str, Any]", value)
         if len(mapping) > _MAX_KEYS:
             raise SpecError(
-                "config-too-large", where, f"at most {_MAX_KEYS} keys", str(len(mapping)), "pass the model's own config.json"
+                "config-too-large",
+                where,
+                f"at most {_MAX_KEYS} keys",
+                str(len(mapping)),
+                "pass the model's own config.json",
             )
         for inner in mapping.values():
             _bound(inner, where, depth + 1, count)
@@ -86,7 +90,11 @@ def _bound(value: Any, where: str, depth: int, count: list[int]) -> None:
         items = cast("list[Any]", value)
         if len(items) > _MAX_LIST:
             raise SpecError(
-                "config-too-large", where, f"lists of at most {_MAX_LIST}", str(len(items)), "pass the model's own config.json"
+                "config-too-large",
+                where,
+                f"lists of at most {_MAX_LIST}",
+                str(len(items)),
+                "pass the model's own config.json",
             )
         for inner in items:
             _bound(inner, where, depth + 1, count)
@@ -125,7 +133,10 @@ def config_number(config: Config, dotted: str) -> int:
         value = config_value(config, dotted)
     except KeyError:
         raise SpecError(
-            "config-missing-key", f"{config.where} {dotted}", "a whole number", "no such key",
+            "config-missing-key",
+            f"{config.where} {dotted}",
+            "a whole number",
+            "no such key",
             f"add {dotted} to the config, or check that this is a complete config.json",
         ) from None
     if isinstance(value, bool):
@@ -149,7 +160,11 @@ def config_length(config: Config, tree: Tree, key: str) -> int | Fraction:
         value = evaluate_tree(tree, look_up)
     except ZeroDivisionError:
         raise SpecError(
-            "config-out-of-range", f"{config.where} {key}", "no division by zero", "a key that is 0", "correct the config"
+            "config-out-of-range",
+            f"{config.where} {key}",
+            "no division by zero",
+            "a key that is 0",
+            "correct the config",
         ) from None
     return value
 
@@ -175,7 +190,10 @@ def stored_dtype(config: Config) -> str:
     word = str(name).removeprefix("torch.")
     if word not in CONFIG_NAMES:
         raise SpecError(
-            "config-unknown-dtype", f"{config.where} dtype", "one of " + ", ".join(CONFIG_NAMES), described(name),
+            "config-unknown-dtype",
+            f"{config.where} dtype",
+            "one of " + ", ".join(CONFIG_NAMES),
+            described(name),
             "name the dtype the weights are stored in",
         )
     return CONFIG_NAMES[word]

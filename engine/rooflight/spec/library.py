@@ -35,7 +35,11 @@ def read_library(sources: Sources) -> Library:
     for name in sources.drafts:
         if name in sources.components:
             raise SpecError(
-                "name-taken", _place(sources.drafts[name]), "a name no component of the library has", name, "rename the draft"
+                "name-taken",
+                _place(sources.drafts[name]),
+                "a name no component of the library has",
+                name,
+                "rename the draft",
             )
 
     def read(name: str, section: Any) -> ComponentSpec:
@@ -46,13 +50,28 @@ def read_library(sources: Sources) -> Library:
         spec = read_model(name, section, _place(section), roles)
         for dim, tree in spec.dims.items():
             if dim not in dims.dims:
-                raise SpecError("undeclared-dim", f"{spec.where} dims.{dim}", "names of dims.yaml", dim, nearest(dim, tuple(dims.dims)))
+                raise SpecError(
+                    "undeclared-dim",
+                    f"{spec.where} dims.{dim}",
+                    "names of dims.yaml",
+                    dim,
+                    nearest(dim, tuple(dims.dims)),
+                )
             if dims.dims[dim].kind == RUN:
-                raise SpecError("run-dim", f"{spec.where} dims.{dim}", "a dim of the model", f"{dim}, which the step sets", "remove it")
+                raise SpecError(
+                    "run-dim",
+                    f"{spec.where} dims.{dim}",
+                    "a dim of the model",
+                    f"{dim}, which the step sets",
+                    "remove it",
+                )
             for used in names(tree):
                 if not used.startswith("config.") and used not in spec.dims:
                     raise SpecError(
-                        "undeclared-dim", f"{spec.where} dims.{dim}", "config.KEY or an earlier dim of the model", used,
+                        "undeclared-dim",
+                        f"{spec.where} dims.{dim}",
+                        "config.KEY or an earlier dim of the model",
+                        used,
                         nearest(used, tuple(spec.dims)),
                     )
         models[name] = spec

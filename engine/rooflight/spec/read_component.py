@@ -42,12 +42,18 @@ def read_component(name: str, section: Any, place: str, roles: Mapping[str, str]
     }
     graph = {key: _read_node(key, sub, OPS | ops, tuple(switches), roles) for key, sub in reader.entries("graph")}
     if not graph:
-        raise SpecError("empty-graph", reader.where("graph"), "at least one node", "none", "write the component's nodes")
+        raise SpecError(
+            "empty-graph", reader.where("graph"), "at least one node", "none", "write the component's nodes"
+        )
     for node in graph.values():
         _check_inputs(node, inputs, graph)
         if node.slot is not None and node.slot not in slots:
             raise SpecError(
-                "unknown-slot", node.where, "one of " + (", ".join(slots) or "no slots"), node.slot, "declare it in slots"
+                "unknown-slot",
+                node.where,
+                "one of " + (", ".join(slots) or "no slots"),
+                node.slot,
+                "declare it in slots",
             )
     labels, entries = _read_cache(reader, graph)
     outputs = reader.words("outputs")
@@ -56,7 +62,7 @@ def read_component(name: str, section: Any, place: str, roles: Mapping[str, str]
             raise SpecError(
                 "unknown-node", reader.where("outputs"), "a node of the graph", output, nearest(output, tuple(graph))
             )
-    decode_variant = reader.text("decode_variant", None)
+    decode_variant = reader.maybe_text("decode_variant")
     paths = _read_paths(reader, graph)
     invariants = _read_invariants(reader)
     reader.done()
@@ -120,7 +126,11 @@ def _read_op(name: str, reader: Reader) -> Op:
         for used in names(tree):
             if used not in known:
                 raise SpecError(
-                    "undeclared-name", reader.where(key), "axis names of the op, or rows", used, nearest(used, tuple(known))
+                    "undeclared-name",
+                    reader.where(key),
+                    "axis names of the op, or rows",
+                    used,
+                    nearest(used, tuple(known)),
                 )
     return record
 
@@ -172,12 +182,16 @@ def _read_node(
     kinds = [key for key in ("op", "use", "slot") if key in reader.section]
     if len(kinds) != 1:
         raise SpecError(
-            "node-kind", reader.where(), "exactly one of op, use, slot", " and ".join(kinds) or "none of them", "keep one"
+            "node-kind",
+            reader.where(),
+            "exactly one of op, use, slot",
+            " and ".join(kinds) or "none of them",
+            "keep one",
         )
     inputs = reader.words("in")
     dims = read_lengths(reader)
-    when = reader.text("when", None)
-    role = reader.text("role", None)
+    when = reader.maybe_text("when")
+    role = reader.maybe_text("role")
     if role is not None and role not in roles:
         raise SpecError("unknown-role", reader.where("role"), "a role of roles.yaml", role, nearest(role, tuple(roles)))
     if when is not None and when not in switches:
@@ -208,15 +222,16 @@ def _read_op_node(
     op_name = reader.text("op")
     record = ops.get(op_name)
     if record is None:
-        raise SpecError(
-            "unknown-op", reader.where("op"), "an op of docs/ops.md", op_name, nearest(op_name, tuple(ops))
-        )
+        raise SpecError("unknown-op", reader.where("op"), "an op of docs/ops.md", op_name, nearest(op_name, tuple(ops)))
     given: dict[str, Switch] = {}
     for key in record.switches:
         value = reader.any(key, default=False)
         if isinstance(value, str) and value not in switches:
             raise SpecError(
-                "unknown-switch", reader.where(key), "true, false or a switch of the component", value,
+                "unknown-switch",
+                reader.where(key),
+                "true, false or a switch of the component",
+                value,
                 nearest(value, switches),
             )
         if not isinstance(value, bool | str):
@@ -236,12 +251,22 @@ def _read_op_node(
             )
     if len(bare.inputs) != len(record.map.inputs):
         raise SpecError(
-            "wrong-inputs", bare.where, f"{len(record.map.inputs)} inputs: {record.axes}",
-            f"{len(bare.inputs)}: {', '.join(bare.inputs)}", "list one node per operand",
+            "wrong-inputs",
+            bare.where,
+            f"{len(record.map.inputs)} inputs: {record.axes}",
+            f"{len(bare.inputs)}: {', '.join(bare.inputs)}",
+            "list one node per operand",
         )
     reader.done()
     return NodeSpec(
-        name, bare.inputs, bare.dims, bare.where, op=op_name, switches=given, choices=choices, role=bare.role,
+        name,
+        bare.inputs,
+        bare.dims,
+        bare.where,
+        op=op_name,
+        switches=given,
+        choices=choices,
+        role=bare.role,
         when=bare.when,
     )
 
@@ -251,14 +276,15 @@ def _check_inputs(node: NodeSpec, inputs: tuple[str, ...], graph: Mapping[str, N
         if source not in inputs and source not in graph:
             known = (*inputs, *graph)
             raise SpecError(
-                "unknown-node", node.where, "a node of the graph or an input: " + ", ".join(inputs), source,
+                "unknown-node",
+                node.where,
+                "a node of the graph or an input: " + ", ".join(inputs),
+                source,
                 nearest(source, known),
             )
 
 
-def _read_cache(
-    reader: Reader, graph: Mapping[str, NodeSpec]
-) -> tuple[tuple[Label, ...], tuple[CacheEntry, ...]]:
+def _read_cache(reader: Reader, graph: Mapping[str, NodeSpec]) -> tuple[tuple[Label, ...], tuple[CacheEntry, ...]]:
     if "cache" not in reader.section:
         reader.any("cache", None)
         return (), ()
@@ -270,13 +296,18 @@ def _read_cache(
     for item in cache.items("entries"):
         node = item.text("node")
         if node not in graph:
-            raise SpecError("unknown-node", item.where("node"), "a node of the graph", node, nearest(node, tuple(graph)))
+            raise SpecError(
+                "unknown-node", item.where("node"), "a node of the graph", node, nearest(node, tuple(graph))
+            )
         growth = item.word("growth", tuple(GROWTH), "per_token")
         dims = read_lengths(item)
         if set(dims) != set(GROWTH[growth]):
             raise SpecError(
-                "missing-dim", item.where(), f"dims with {', '.join(GROWTH[growth]) or 'no names'}",
-                ", ".join(dims) or "none", f"growth {growth} takes exactly these",
+                "missing-dim",
+                item.where(),
+                f"dims with {', '.join(GROWTH[growth]) or 'no names'}",
+                ", ".join(dims) or "none",
+                f"growth {growth} takes exactly these",
             )
         entries.append(_finished(item, CacheEntry(node, item.text("kind"), growth, dims, item.where())))
     cache.done()
@@ -301,7 +332,10 @@ def _read_paths(reader: Reader, graph: Mapping[str, NodeSpec]) -> dict[str, tupl
     wrong = next((n for n in graph if listed.count(n) != 1), None)
     if wrong is not None:
         raise SpecError(
-            "paths-cover", section.where(), "every node in exactly one path", f"{wrong} in {listed.count(wrong)}",
+            "paths-cover",
+            section.where(),
+            "every node in exactly one path",
+            f"{wrong} in {listed.count(wrong)}",
             f"list {wrong} once",
         )
     return paths
@@ -314,8 +348,4 @@ def _read_invariants(reader: Reader) -> tuple[Invariant, ...]:
             raise SpecError(
                 "unknown-key", section.where(key), "one of " + ", ".join(INVARIANTS), key, nearest(key, INVARIANTS)
             )
-    return tuple(
-        Invariant(key, section.length(key), section.where(key)) for key in section.names()
-    )
-
-
+    return tuple(Invariant(key, section.length(key), section.where(key)) for key in section.names())

@@ -97,7 +97,9 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
     for source in inputs:
         if source not in before and source not in SOURCES:
             known = (*SOURCES, *before)
-            raise SpecError("unknown-node", where, "an earlier stage, tokens or positions", source, nearest(source, known))
+            raise SpecError(
+                "unknown-node", where, "an earlier stage, tokens or positions", source, nearest(source, known)
+            )
     if "repeat" not in reader.section:
         use = read_use(_only(reader, ("use", "dims", "switches", "slots")))
         tie = _read_tie(reader.sub("tie")) if "tie" in reader.section else None
@@ -106,8 +108,11 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
     carries = [key for key, sub in reader.entries("streams") if _carries(sub)]
     if len(carries) != 1:
         raise SpecError(
-            "carried-stream", reader.where("streams"), "exactly one stream that carries: true",
-            ", ".join(carries) or "none", "mark the trunk, e.g. hidden: { carries: true }",
+            "carried-stream",
+            reader.where("streams"),
+            "exactly one stream that carries: true",
+            ", ".join(carries) or "none",
+            "mark the trunk, e.g. hidden: { carries: true }",
         )
     if "block" in reader.section:
         block = _block(reader.text("block"), reader.where("block"), blocks)
@@ -142,7 +147,7 @@ def _block(name: str, where: str, blocks: Mapping[str, Use]) -> str:
 
 
 def _read_schedule(reader: Reader, blocks: Mapping[str, Use]) -> Schedule:
-    list_key = reader.text("list", None)
+    list_key = reader.maybe_text("list")
     named = reader.sub("blocks", Section(reader.section.at()))
     values = {value: _block(named.text(value), named.where(value), blocks) for value in named.names()}
     rules: list[Rule] = []

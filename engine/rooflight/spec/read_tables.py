@@ -33,7 +33,9 @@ def read_dims(section: Any, place: str) -> DimTable:
         tree = item.parsed("rule", text, parse_condition)
         for used in names(tree):
             if used not in dims:
-                raise SpecError("undeclared-dim", item.where("rule"), "dims of this table", used, nearest(used, tuple(dims)))
+                raise SpecError(
+                    "undeclared-dim", item.where("rule"), "dims of this table", used, nearest(used, tuple(dims))
+                )
         constraints.append(Constraint(text, tree, item.text("why"), item.where()))
         item.done()
     reader.done()

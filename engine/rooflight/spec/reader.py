@@ -12,6 +12,7 @@ from rooflight.values import SpecError
 
 T = TypeVar("T")
 _MISSING: Any = object()
+_SHOWN = 80  # characters of a value that an error line quotes
 _KINDS: dict[type, str] = {
     bool: "true or false",
     int: "a whole number",
@@ -32,7 +33,7 @@ def described(value: Any) -> str:
     if value is None:
         return "nothing"
     text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
 
 class Reader:
@@ -67,6 +68,10 @@ class Reader:
     def text(self, key: str, default: Any = _MISSING) -> str:
         """Read a piece of text."""
         return self._take(key, (str,), default)
+
+    def maybe_text(self, key: str) -> str | None:
+        """Read a piece of text, or nothing where the key is absent."""
+        return self._take(key, (str,), None)
 
     def flag(self, key: str, default: Any = _MISSING) -> bool:
         """Read true or false."""
@@ -120,19 +125,19 @@ class Reader:
                 raise SpecError("wrong-type", f"{where} {self.path}.{key}", "text", described(item), "quote it")
         return tuple(value)
 
-    def sub(self, key: str, default: Any = _MISSING) -> "Reader":
+    def sub(self, key: str, default: Any = _MISSING) -> Reader:
         """Read a nested mapping."""
         value = self._take(key, (Section,), default)
         path = ".".join(part for part in (self.path, key) if part)
         return Reader(value, path, self.section.at(key))
 
-    def entries(self, key: str, default: Any = _MISSING) -> Iterator[tuple[str, "Reader"]]:
+    def entries(self, key: str, default: Any = _MISSING) -> Iterator[tuple[str, Reader]]:
         """Read a mapping of mappings, one Reader per entry."""
         group = self.sub(key, default)
         for name in group.section:
             yield name, group.sub(name)
 
-    def items(self, key: str, default: Any = _MISSING) -> Iterator["Reader"]:
+    def items(self, key: str, default: Any = _MISSING) -> Iterator[Reader]:
         """Read a list of mappings, one Reader per element."""
         value = self._take(key, (Items,), default)
         for index, item in enumerate(value):
@@ -162,7 +167,7 @@ def expression_error(error: ExpressionError, where: str) -> SpecError:
     )
 
 
-def nearest(word: str, known: "tuple[str, ...] | list[str]") -> str:
+def nearest(word: str, known: tuple[str, ...] | list[str]) -> str:
     """Suggest the closest known word."""
     close = get_close_matches(word, known, 1)
     return f"you may have intended {close[0]}" if close else "remove it, or use one of the expected words"

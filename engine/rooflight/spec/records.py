@@ -20,7 +20,7 @@ class Use:
     component: str
     dims: Mapping[str, Tree]
     switches: Mapping[str, Switch]
-    slots: Mapping[str, "Use"]
+    slots: Mapping[str, Use]
     where: str
 
 
@@ -94,7 +94,7 @@ class ComponentSpec:
     paths: Mapping[str, tuple[str, ...]]
     invariants: tuple[Invariant, ...]
     ops: Mapping[str, Op]
-    components: Mapping[str, "ComponentSpec"]
+    components: Mapping[str, ComponentSpec]
     where: str
 
 

@@ -1,4 +1,4 @@
-"""Every refusal of an author's or a visitor's input is one record: where, what was expected, what came, how to fix it."""
+"""Every refusal of someone's input is one record: where, what was expected, what came, how to fix it."""
 
 from dataclasses import asdict, dataclass
 
@@ -19,10 +19,7 @@ class SpecError(Exception):
     def __str__(self) -> str:
         """Return the four lines a person reads."""
         return (
-            f"{self.code} at {self.where}\n"
-            f"  expected  {self.expected}\n"
-            f"  got       {self.got}\n"
-            f"  fix       {self.fix}"
+            f"{self.code} at {self.where}\n  expected  {self.expected}\n  got       {self.got}\n  fix       {self.fix}"
         )
 
     def as_json(self) -> dict[str, str]:

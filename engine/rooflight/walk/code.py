@@ -6,6 +6,7 @@ What the code holds is structure. The values it runs on are whatever was bound: 
 from __future__ import annotations
 
 import operator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rooflight.expr import Value, ceil_div, cmp_, div, floor_div, max_, min_, mod, prod, total
@@ -36,7 +37,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "causal_pairs": causal_pairs,
     "sliding_pairs": sliding_pairs,
     "square_pairs": square_pairs,
-    **{name: lambda a, b, name=name: cmp_("==" if name == "=" else name, a, b) for name in ("=", "!=", "<", "<=", ">", ">=")},
+    **{name: partial(cmp_, "==" if name == "=" else name) for name in ("=", "!=", "<", "<=", ">", ">=")},
 }
 
 
@@ -61,20 +62,16 @@ class Code:
 
     def product(self, factors: Sequence[Slot]) -> Slot:
         """Return the slot of a product; factors of 1 vanish and constants fold."""
-        number, rest = 1, list[Slot]()
+        number: int = 1
+        rest: list[Slot] = []
         for slot in factors:
-            entry = self.entries[slot]
-            if entry[0] == "constant":
-                number *= entry[1]
-            elif entry[0] == "product":
-                for inner in entry[1:]:
-                    kept = self.entries[inner]
-                    if kept[0] == "constant":
-                        number *= kept[1]
-                    else:
-                        rest.append(inner)
-            else:
-                rest.append(slot)
+            kind, *args = self.entries[slot]
+            for inner in args if kind == "product" else [slot]:
+                what, value, *_ = self.entries[inner]
+                if what == "constant":
+                    number *= value
+                else:
+                    rest.append(inner)
         if number == 0 or not rest:
             return self.constant(number)
         if number != 1:

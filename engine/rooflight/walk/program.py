@@ -56,13 +56,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Two lengths that must be one, and whose fault it is when they are not."""
+    """Two lengths that must be one, and the repair order for when they are not; `source` ends the "got" line."""
 
     want: Slot
     have: Slot
     code: str
     where: str
-    axis: str
     source: str
     fix: str
 
@@ -101,4 +100,3 @@ class Counting:
 
 
 LEGAL_COUNTING: dict[str, tuple[str, ...]] = {"attention": ("exact", "square"), "head": ("last", "all")}
-
