@@ -1,6 +1,6 @@
 """Rooflight: what an LLM architecture costs to serve, from a verified description of it.
 
-`models`, `show`, `cost`, `formula`, `explain`, `quantity` and `tensors` take a target: a model id of `models()`, the path of a
+The functions take a target: a model id of `models()`, the path of a
 config.json or of a folder that holds one, or a config as a dict. They read specs from the project's own folder.
 """
 

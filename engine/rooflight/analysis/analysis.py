@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.analysis.table import Table
 from rooflight.walk import walk
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from rooflight.walk import Program
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFact:
+class CacheFact(NamedTuple):
     """What one copy of a node keeps of one sequence."""
 
     kind: str
@@ -26,8 +24,7 @@ class CacheFact:
     window: Value | None  # where the positions stop growing
 
 
-@dataclass(frozen=True, slots=True)
-class Analysis:
+class Analysis(NamedTuple):
     """One walk's facts. Figures are of one copy of a node, for the whole batch, over all GPUs.
 
     shape, role, op       what the node is

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight import derive
 from rooflight.api.binding import RUN_SYMBOLS, symbol_values
@@ -23,8 +22,7 @@ FORMATS = (*_PRINTERS, "json")
 _EXTRA = ("layers", "max_context", "params.mtp")
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """`prefill.matmul_flops/layers.attention.q_proj` taken apart; parts may also come from options."""
 
     phase: str | None

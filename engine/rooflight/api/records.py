@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rooflight.values import Quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
+class Symbol(NamedTuple):
     """A name in a formula. `source` says where its value comes from: `config.hidden_size`, an expression over
     other symbols, `schedule`, `storage` or `deployment`.
     """
@@ -18,8 +18,7 @@ class Symbol:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class CacheCard:
+class CacheCard(NamedTuple):
     """One thing a layer keeps between steps."""
 
     node: str  # node id
@@ -30,8 +29,7 @@ class CacheCard:
     bytes_at_context: Quantity  # one sequence at the card's reference context, in all layers
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentCard:
+class ComponentCard(NamedTuple):
     """A component as one layer kind uses it. `facts` are (meaning, symbol, value)."""
 
     slot: str  # attention, ffn …
@@ -54,8 +52,7 @@ class LayerKind:
     components: tuple[ComponentCard, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseFigures:
+class PhaseFigures(NamedTuple):
     """What one node costs in one step, all its copies together."""
 
     shape: str  # "[B, T, n_heads · d_head]"
@@ -67,8 +64,7 @@ class PhaseFigures:
     kv_bytes: Quantity  # read and written
 
 
-@dataclass(frozen=True, slots=True)
-class NodeRow:
+class NodeRow(NamedTuple):
     """One node of the graph. Nodes of one kind of layer stand together; `group` names the kind."""
 
     id: str
@@ -85,8 +81,7 @@ class NodeRow:
     phases: Mapping[str, PhaseFigures]  # "prefill", "decode"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(NamedTuple):
     """What a checkpoint is, apart from any figure."""
 
     id: str  # org/name
@@ -102,8 +97,7 @@ class Facts:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Inspection:
+class Inspection(NamedTuple):
     """Everything the site shows of one model. Every figure is a Quantity with its formula.
 
     `headline` keys: params.total, params.active, params.embedding, weights.bytes, layers, max_context,

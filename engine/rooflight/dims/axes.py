@@ -5,7 +5,7 @@ the front of a shape stands for any leading axes, the same ones wherever it appe
 """
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 Axis = tuple[str, ...]  # the names merged in one axis, outermost first; () is a literal 1
 Axes = tuple[Axis, ...]
@@ -23,8 +23,7 @@ class AxesError(ValueError):
     """An axes line that cannot be read; the text says what and where."""
 
 
-@dataclass(frozen=True, slots=True)
-class DimMap:
+class DimMap(NamedTuple):
     """How the axes of the inputs become the axes of the output; a name missing from the output is contracted."""
 
     operands: tuple[str, ...]

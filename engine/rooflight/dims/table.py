@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rooflight.expr import Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Dim:
+class Dim(NamedTuple):
     """A length or a count. `kind` is a key of the table's kinds; a `run` dim is set by the step, not by the model."""
 
     name: str
@@ -19,8 +18,7 @@ class Dim:
     maximum: int
 
 
-@dataclass(frozen=True, slots=True)
-class Constraint:
+class Constraint(NamedTuple):
     """A rule between dims that holds in any model that binds them all."""
 
     text: str
@@ -29,8 +27,7 @@ class Constraint:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class DimTable:
+class DimTable(NamedTuple):
     """All dims by name, what the kinds mean, and the constraints."""
 
     kinds: Mapping[str, str]

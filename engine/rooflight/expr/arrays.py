@@ -29,7 +29,7 @@ def number(value: Value) -> Value:
     if dtype is None:
         return float(value)
     if dtype != np.float64:
-        why = ", because a Fraction met an array outside prod(), total() and div()" if dtype == object else ""
+        why = ", because a Fraction met an array outside prod(), total() and div()" if dtype.hasobject else ""
         raise TypeError(f"bind float64: an array of {dtype} was given{why}")
     return value
 

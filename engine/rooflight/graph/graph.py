@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rooflight.expr import Tree
 from rooflight.ops import Op
@@ -14,8 +15,7 @@ TOKENS = -1
 POSITIONS = -2
 
 
-@dataclass(frozen=True, slots=True)
-class Kept:
+class Kept(NamedTuple):
     """What the cache keeps of a node's output. `dims` are the growth law's, in the model's names."""
 
     kind: str
@@ -23,8 +23,7 @@ class Kept:
     dims: Mapping[str, Tree]
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One op in its place. `inputs` are indices of earlier nodes; `dims` are in the model's names."""
 
     id: str
@@ -52,8 +51,7 @@ class Group:
     count: Tree
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(NamedTuple):
     """A component in its place: nodes first to last-1, what fills it, and its names in the model's terms."""
 
     path: str
@@ -65,8 +63,7 @@ class Instance:
     dims: Mapping[str, Tree]
 
 
-@dataclass(frozen=True, slots=True)
-class Seam:
+class Seam(NamedTuple):
     """Where a stream must keep its shape: the node that enters the layers and the one that leaves them."""
 
     stream: str
@@ -75,8 +72,7 @@ class Seam:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Graph:
+class Graph(NamedTuple):
     """The whole model in one phase."""
 
     phase: str

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from rooflight.dims import Axes, DimMap, parse_axes, parse_dim_map
 from rooflight.expr import Tree, parse_length
 
 
-@dataclass(frozen=True, slots=True)
-class Weight:
+class Weight(NamedTuple):
     """A stored tensor of an op. `switch` names the node's yes/no field that must be on for it to exist."""
 
     name: str
@@ -18,8 +17,7 @@ class Weight:
     switch: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Op:
+class Op(NamedTuple):
     """One primitive op.
 
     Formulas may use the op's axis names, `rows` (the product of the leading axes), its switches (1 or 0) and its
@@ -48,7 +46,7 @@ class Op:
     counts: tuple[str, ...]
     view: bool
     on_chip: bool
-    axes: str = field(default="")  # the line as written, for messages and tables
+    axes: str = ""  # the line as written, for messages and tables
 
 
 def op(

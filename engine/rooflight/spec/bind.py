@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rooflight.expr import Tree, evaluate_tree, names, print_tree
 from rooflight.spec.config import (
@@ -26,8 +25,7 @@ from rooflight.values import SpecError
 _MAX_LAYERS = 4_096
 
 
-@dataclass(frozen=True, slots=True)
-class Provenance:
+class Provenance(NamedTuple):
     """What is known of a checkpoint beside its config; None where unknown."""
 
     lab: str | None = None
@@ -38,8 +36,7 @@ class Provenance:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """One checkpoint: an architecture bound to a config.
 
     layers     stage -> the block of each layer, in order

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from rooflight.expr import Tree, evaluate_tree
 from rooflight.spec.reader import described
@@ -17,8 +16,7 @@ _MAX_DEPTH = 12
 _MAX_LIST = 20_000
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """The facts of one config. `facts` holds plain JSON values by key, the text section's keys among them."""
 
     where: str

@@ -1,8 +1,7 @@
 """Reads everything under specs/ at once: tables, components with what they extend, drafts, models."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rooflight.dims import RUN
 from rooflight.expr import names
@@ -15,8 +14,7 @@ from rooflight.spec.records import ComponentSpec, Library, ModelSpec
 from rooflight.values import SpecError
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(NamedTuple):
     """The located text of a library: one entry per file, components and models by file name."""
 
     dims: Any

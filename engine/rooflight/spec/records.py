@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rooflight.dims import DimTable
 from rooflight.expr import Tree
@@ -13,8 +14,7 @@ from rooflight.ops import Op
 Switch = bool | str
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A component put in a place. `dims` gives its names meaning in the place's own names."""
 
     component: str
@@ -24,8 +24,7 @@ class Use:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class NodeSpec:
+class NodeSpec(NamedTuple):
     """One node of a component: an op, a component, or a slot that the user of the component fills."""
 
     name: str
@@ -41,8 +40,7 @@ class NodeSpec:
     when: str | None = None  # a switch; off means the node passes its first input through
 
 
-@dataclass(frozen=True, slots=True)
-class CacheEntry:
+class CacheEntry(NamedTuple):
     """A node whose output stays between steps. Whoever reads it sees all positions held, not only the new ones."""
 
     node: str
@@ -59,8 +57,7 @@ GROWTH: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Invariant:
+class Invariant(NamedTuple):
     """What the author says must hold of one copy: a quantity's name and the length it equals."""
 
     quantity: str
@@ -68,16 +65,14 @@ class Invariant:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """A name for display, given while a condition over the component's dims holds."""
 
     text: str
     when: Tree | None
 
 
-@dataclass(frozen=True, slots=True)
-class ComponentSpec:
+class ComponentSpec(NamedTuple):
     """A DAG with a role."""
 
     name: str
@@ -108,8 +103,7 @@ class Rule:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(NamedTuple):
     """Which block each layer uses: by a list in the config where it has one, else by rules."""
 
     list_key: str | None
@@ -118,8 +112,7 @@ class Schedule:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Tie:
+class Tie(NamedTuple):
     """A node that reads another node's weight instead of storing its own."""
 
     node: str
@@ -128,8 +121,7 @@ class Tie:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(NamedTuple):
     """One entry of a model: a component on its own, or a stack of layers with the stream it carries."""
 
     name: str
@@ -142,8 +134,7 @@ class Stage:
     tie: Tie | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Buffer:
+class Buffer(NamedTuple):
     """A stored tensor that is no parameter, as old checkpoints hold them."""
 
     name: str
@@ -151,15 +142,13 @@ class Buffer:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class Formula:
+class Formula(NamedTuple):
     """A default that follows from other keys."""
 
     tree: Tree
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigRules:
+class ConfigRules(NamedTuple):
     """How a model spec reads a config. A default is a plain value, or a Formula over other keys."""
 
     defaults: Mapping[str, object]  # key -> what its absence means
@@ -168,8 +157,7 @@ class ConfigRules:
     ignores: Mapping[str, str]  # key -> why it does not matter
 
 
-@dataclass(frozen=True, slots=True)
-class ModelSpec:
+class ModelSpec(NamedTuple):
     """An architecture: every checkpoint whose config names one of `architectures` is bound by it."""
 
     name: str
@@ -190,8 +178,7 @@ class ModelSpec:
     where: str
 
 
-@dataclass(frozen=True, slots=True)
-class ConfigKeys:
+class ConfigKeys(NamedTuple):
     """What holds for every config: other spellings, nested homes, keys that never change an architecture."""
 
     aliases: Mapping[str, str]
@@ -200,8 +187,7 @@ class ConfigKeys:
     ignores: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(NamedTuple):
     """Everything under specs/, read and checked for form."""
 
     dims: DimTable

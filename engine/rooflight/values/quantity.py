@@ -1,11 +1,9 @@
 """A figure that a page may show: what it is, its exact value, its unit and the formula it came from."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(NamedTuple):
     """One figure. It has no operators on purpose: whoever wants another number asks the engine for it.
 
     key      stable and unique in the model, e.g. `params.total` or `decode.matmul_flops/layers.attention.q_proj`

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.expr import names, print_tree
 from rooflight.graph import POSITIONS, TOKENS
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from rooflight.walk.shapes import Shape
 
 
-@dataclass(frozen=True, slots=True)
-class Tensor:
+class Tensor(NamedTuple):
     """A value on an edge, as its readers see it.
 
     cache     the index of the node whose cache it is read from, if any

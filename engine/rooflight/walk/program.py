@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,8 +12,7 @@ if TYPE_CHECKING:
     from rooflight.walk.code import Slot
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(NamedTuple):
     """One weight tensor of one copy: its name, the slots of its axes, and of its elements."""
 
     name: str
@@ -22,8 +20,7 @@ class Stored:
     elements: Slot
 
 
-@dataclass(frozen=True, slots=True)
-class Cached:
+class Cached(NamedTuple):
     """What the cache keeps of one copy: elements per position of one sequence, and positions it holds at the end."""
 
     kept: Kept
@@ -32,8 +29,7 @@ class Cached:
     window: Slot | None  # where the positions stop growing, None where they do not
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """One node of the walk. Every number is a slot; figures are of one copy.
 
     read, written   activation elements that cross the kernel's boundary
@@ -54,8 +50,7 @@ class Step:
     cached: Cached | None
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """Two lengths that must be one, and the repair order for when they are not; `source` ends the "got" line."""
 
     want: Slot
@@ -66,8 +61,7 @@ class Check:
     fix: str
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """Steps in walking order over one piece of straight-line code.
 
     symbols  names to bind, by slot
@@ -87,8 +81,7 @@ class Program:
     invariants: tuple[Check, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Counting:
+class Counting(NamedTuple):
     """What is counted where engines differ; docs/counting.md explains each.
 
     attention  exact: only pairs the mask lets through; square: every query with every visible key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.dims import LEADING
 from rooflight.expr import print_tree
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 Shape = tuple["Slot", ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(NamedTuple):
     """One input of a node: its name in the axes line, its axes, what comes, and who gives it."""
 
     name: str
