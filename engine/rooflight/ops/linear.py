@@ -30,6 +30,6 @@ OPS = (
         axes="ids[...] -> [... width]",
         dims=("entries", "width"),
         weights={"weight": "[entries width]"},
-        reads="rows * width",  # a gather: only the rows asked for are read, and nothing is multiplied
+        reads="min(rows, entries) * width",  # a gather: at most the rows asked for, and never more than there are
     ),
 )
