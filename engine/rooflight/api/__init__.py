@@ -14,6 +14,7 @@ from rooflight.api.formula import (
     read_quantity,
 )
 from rooflight.api.inspect import inspect, shape_words
+from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
     CacheCard,
@@ -54,6 +55,7 @@ __all__ = [
     "model_row",
     "numbers",
     "parse_key",
+    "print_graph",
     "quantity",
     "read_quantity",
     "reading",

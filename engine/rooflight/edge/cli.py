@@ -191,6 +191,15 @@ def formula(
 
 @main.command(epilog=_TARGET_HELP)
 @click.argument("target")
+@_phase
+@click.pass_obj
+def graph(specs: str | None, target: str, phase: str) -> None:
+    """Print the graph: every node with its inputs, shape, weights and cache."""
+    click.echo(api.print_graph(front.load(target, specs=specs), phase), nl=False)
+
+
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
 @click.option("--buffers", is_flag=True, help="Also what old files hold beside parameters.")
 @_json_option
 @click.pass_obj
