@@ -8,7 +8,7 @@ ARGS     ?=
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help site serve test unit lint format bench lock browser clean
+.PHONY: help site serve test unit lint format docs bench lock browser clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -40,6 +40,10 @@ format: ## let ruff format the code and apply its safe fixes
 	@sh tools/venv.sh test
 	@$(PY) -m ruff check --fix
 	@$(PY) -m ruff format
+
+docs: ## write the generated parts of docs/ and README.md again
+	@sh tools/venv.sh test
+	@$(PY) tools/docs_tables.py $(ARGS)
 
 bench: ## measure, with a time per model (reports, gates nothing)
 	@sh tools/venv.sh test
