@@ -6,7 +6,7 @@ are built from sympy's own classes; no text is ever handed to it to read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rooflight.expr import formula
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Sympy: TypeAlias = Any
 
 POINTS = 200
+NEARLY = 1e-9  # relative difference of floats that counts as none
 
 
 class Equality:
@@ -55,7 +56,8 @@ def equal(left: Value | Sympy, right: Value | Sympy) -> Equality:
     """Whether two formulas, numbers or sympy expressions have the same value wherever both are defined.
 
     Proved by algebra where sympy can: how is "expand" or "simplify". What it cannot settle, rounding and choices
-    above all, is compared exactly at random points: how then says so, and a difference comes with its point.
+    above all, is compared at random points, exactly unless a root makes floats: how then says so, and a difference
+    comes with its point.
     """
     import random
 
@@ -67,17 +69,20 @@ def equal(left: Value | Sympy, right: Value | Sympy) -> Equality:
     gap = sides[0] - sides[1]
     if gap.expand() == 0:
         return Equality("expand", equal=True)
-    symbols = sorted({symbol for side in sides for symbol in side.free_symbols}, key=str)
-    minimum = {**_minimums(left), **_minimums(right)}
+    minimum = _minimums((left, right))
+    # sympy may have dropped a symbol that our evaluation still asks for.
+    symbols = {symbol.name: symbol for side in sides for symbol in side.free_symbols}
+    symbols = {**{node.args: to_sympy(node) for node in minimum}, **symbols}
+    least = {node.args: low for node, low in sorted(minimum.items(), key=lambda item: item[1])}
     chance = random.Random(len(symbols))  # noqa: S311 - the same points on every run
     compared = 0
     for _ in range(POINTS):
-        point = {symbol.name: _random_value(symbol, minimum.get(symbol.name), chance) for symbol in symbols}
+        point = {name: _random_value(symbols[name], least.get(name), chance) for name in sorted(symbols)}
         values = [_at(side, form, point, sympy) for side, form in zip((left, right), sides, strict=True)]
         if None in values:
             continue
         compared += 1
-        if values[0] != values[1]:
+        if not _same(values[0], values[1]):
             return Equality(f"differs where {_show(point)}", equal=False, counterexample=point)
     if not gap.has(sympy.Max, sympy.Min, sympy.Piecewise, sympy.floor, sympy.ceiling) and sympy.simplify(gap) == 0:
         return Equality("simplify", equal=True)
@@ -98,8 +103,10 @@ def _declare(side: Sympy, declared: Mapping[str, Sympy], sympy: Any) -> Sympy:
     return side.xreplace(swap)
 
 
-def _minimums(side: Value | Sympy) -> dict[str, Exact | None]:
-    return {n.args: n.low for n in nodes(side) if n.kind == formula.SYMBOL} if type(side) is Expr else {}
+def _minimums(sides: Iterable[Value | Sympy]) -> dict[Expr, Exact]:
+    """Our symbols and their least values."""
+    parts = [node for side in sides if type(side) is Expr for node in nodes(side)]
+    return {node: node.low or 0 for node in parts if node.kind == formula.SYMBOL}
 
 
 def _random_value(symbol: Sympy, minimum: Exact | None, chance: Random) -> Exact:
@@ -116,9 +123,15 @@ def _at(side: Value | Sympy, form: Sympy, point: Mapping[str, Exact], sympy: Any
             value = evaluate(side, point)
         except ZeroDivisionError:
             return None
-        return _number(sympy, exact(value))
+        return sympy.Float(value) if isinstance(value, float) else _number(sympy, exact(value))
     value = form.subs({symbol: _number(sympy, point[symbol.name]) for symbol in form.free_symbols})
     return value if value.is_finite else None
+
+
+def _same(left: Sympy, right: Sympy) -> bool:
+    if left.is_Rational and right.is_Rational:
+        return left == right
+    return abs(float(left) - float(right)) <= NEARLY * max(1.0, abs(float(left)))
 
 
 def _show(point: Mapping[str, Exact]) -> str:

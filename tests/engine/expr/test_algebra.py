@@ -60,6 +60,11 @@ EQUAL = {
     "simplifying proves it": (power(2, T + 1) / (T + 1) - 2 * power(2, T) / (T + 1), 0, None),
     "cancelling proves it": ((T**2 - 1) / (T - 1), T + 1, "simplify"),
     "rounding is compared": (ceil_div(T, W), floor_div(T + W - 1, W), "equal at 200 random points, not proved"),
+    "a root is compared in floats": (
+        max_(power(T, 0.5), power(W, 0.5)),
+        power(max_(T, W), 0.5),
+        "equal at 200 random points, not proved",
+    ),
     "a choice is compared": (min_(T, W) + max_(T, W), T + W, "equal at 200 random points, not proved"),
 }
 
@@ -69,6 +74,7 @@ def test_equal(left, right, how):
     verdict = equal(left, right)
     assert verdict
     assert how is None or verdict.how == how
+    assert repr(verdict) == f"<equal: {verdict.how}>"
 
 
 def test_a_difference_comes_with_its_point():
