@@ -106,7 +106,7 @@ def not_(condition: Value) -> Value:
     """The opposite condition."""
     if type(condition) is bool:
         return not condition
-    return _arrays().not_(condition) if _kind(condition) == ARRAY else condition.space.not_(condition)
+    return _arrays().not_(condition) if _kind(condition) == ARRAY else _space(condition).not_(condition)
 
 
 def where(condition: Value, then: Value, otherwise: Value) -> Value:
@@ -228,4 +228,7 @@ def _arrays() -> ModuleType:
 
 def _space(*values: Value) -> Value:
     """The Space of the first formula; it refuses what it cannot hold."""
-    return next(value.space for value in values if type(value) is Expr)
+    for value in values:
+        if type(value) is Expr:
+            return value.space
+    raise TypeError("a condition is a bool, a bool array or a relation made with cmp_()")

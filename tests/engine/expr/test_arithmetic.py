@@ -107,6 +107,12 @@ def test_other_values_are_refused():
             max_(1, value)
 
 
+def test_a_number_is_no_condition():
+    for act in (lambda: where(1, 2, 3), lambda: expr.and_(1, 0), lambda: expr.or_(0, 1), lambda: expr.not_(1)):
+        with pytest.raises(TypeError, match=r"^a condition is a bool, a bool array or a relation made with cmp_\(\)$"):
+            act()
+
+
 def test_an_unknown_comparison():
     with pytest.raises(ValueError, match=r"^cmp_ knows == != < <= > >=, not '='$"):
         cmp_("=", 1, 2)
