@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rooflight.expr import evaluate_tree
 from rooflight.values import SpecError
@@ -47,9 +47,15 @@ def buffer_rows(model: Model) -> tuple[TensorRow, ...]:
     for buffer in model.spec.buffers:
         layers = next(iter(model.layers.values()), ())
         name = buffer.name.replace("{i}", "{" + ranges(range(len(layers))) + "}")
-        shape = tuple(evaluate_tree(axis, model.dims.__getitem__) for axis in buffer.shape)
+        shape = tuple(evaluate_tree(axis, lambda name: _dim(model, name)) for axis in buffer.shape)
         rows.append(TensorRow(name, shape, "F32", len(layers) if "{i}" in buffer.name else 1, ""))
     return tuple(rows)
+
+
+def _dim(model: Model, name: str) -> Any:
+    if name in model.unbound:
+        raise model.unbound[name]
+    return model.dims[name]
 
 
 def module_name(model: Model, node: Node, group: Group) -> str:

@@ -106,16 +106,25 @@ def open_catalog(folder: str | Path | None = None) -> Catalog:
 def load_target(catalog: Catalog, target: str) -> Model:
     """Return the model that a target names: a model id, a config.json, or a folder that holds one."""
     path = Path(target)
-    if path.is_dir():
+    kind = _kind(path) if target else ""
+    if kind == "folder":
         path = path / "config.json"
         if not path.is_file():
             raise SpecError("no-config", target, "a folder with a config.json", "none in it", "pass a model's folder")
-    if path.is_file():
+        kind = "file"
+    if kind == "file":
         name = path.parent.name if path.name == "config.json" else path.stem
         return bind(catalog.library, read_json(path), str(path), name or "config")
     if target.endswith(".json") or target.startswith((".", "/", "~")):
         raise SpecError("no-config", target, "a config.json", "no such file", "check the path")
     return catalog.model(target)
+
+
+def _kind(path: Path) -> str:
+    try:
+        return "folder" if path.is_dir() else "file" if path.is_file() else ""
+    except (OSError, ValueError):  # longer than any path, or with a NUL: then it is no path
+        return ""
 
 
 def read_json(path: Path) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from rooflight.spec import Items, Section
+from rooflight.spec import Items, Section, described
 from rooflight.values import SpecError
 
 MAX_BYTES = 1 << 20
@@ -55,7 +55,11 @@ def read_yaml(text: str, file: str) -> Any:
         raise SpecError("yaml-syntax", file, "YAML", str(error).splitlines()[0][:120], "correct the syntax") from None
     if root is None:
         raise SpecError("yaml-empty", file, "a mapping", "an empty file", "write the spec")
-    return _Builder(file).build(root, 0)
+    data = _Builder(file).build(root, 0)
+    if not isinstance(data, Section):
+        place = f"{file}:{root.start_mark.line + 1}"
+        raise SpecError("wrong-type", place, "a mapping", described(data), "write key: value lines")
+    return data
 
 
 def _refuse_aliases(text: str, file: str) -> None:

@@ -146,6 +146,7 @@ class _Expansion:
             name: switch_value(self.model.config, use.switches.get(name, False), outer, use.where)
             for name in component.switches
         }
+        self._check_facts(component, place.scope)
         first = len(self.nodes)
         at: dict[str, int] = dict(zip(component.inputs, inputs, strict=True))
         inner = _Place(
@@ -202,13 +203,13 @@ class _Expansion:
                     f"fill the slot {node.slot}",
                 )
             wanted = component.slots[node.slot]
-            role = self._find(filled.component, place, filled.where).role
-            if role != wanted:
+            found = self._find(filled.component, place, filled.where)
+            if found.role != wanted:
                 raise SpecError(
                     "wrong-role",
                     filled.where,
                     f"a component of role {wanted} for the slot {node.slot}",
-                    f"{filled.component}, of role {role}",
+                    f"{found.name}, of role {found.role}",
                     "fill the slot with another component",
                 )
             given = {name: self._lower(tree, {}, filled.where) for name, tree in filled.dims.items()}
@@ -296,6 +297,20 @@ class _Expansion:
         lowered = substitute(tree, scope)
         self._check_names(lowered, scope, where)
         return lowered
+
+    def _check_facts(self, component: ComponentSpec, scope: Scope) -> None:
+        """What a component says of itself beside its nodes must use names that mean something, too."""
+        for rule in component.invariants:
+            self._lower(rule.tree, scope, rule.where)
+        where = f"{component.where} {component.name}.cache.labels"
+        for label in component.labels:
+            if label.when is None:
+                continue
+            for name in names(self._lower(label.when, scope, where)):
+                if name not in self.model.dims:
+                    raise SpecError(
+                        "undeclared-dim", where, "dims of the model", f"{name}, which the step sets", "compare a dim"
+                    )
 
     def _check_names(self, tree: Tree, scope: Scope, where: str) -> None:
         model = self.model

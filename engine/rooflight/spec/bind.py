@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
@@ -23,6 +23,7 @@ from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, S
 from rooflight.values import SpecError
 
 _MAX_LAYERS = 4_096
+_LARGEST = 2**40  # positions; longer than any sequence by far
 
 
 class Provenance(NamedTuple):
@@ -99,7 +100,7 @@ def bind(library: Library, data: Any, where: str, model_id: str = "", provenance
     dims, unbound = _dim_values(library, spec, config)
     for constraint in library.dims.constraints:
         used = names(constraint.tree)
-        if all(name in dims for name in used) and evaluate_tree(constraint.tree, dims.__getitem__) is False:
+        if all(name in dims for name in used) and _evaluated(constraint.tree, dims.__getitem__, where) is False:
             got = ", ".join(f"{name} = {dims[name]}" for name in used)
             raise SpecError(
                 "broken-constraint", where, f"{constraint.text} ({constraint.why})", got, "correct the config"
@@ -175,7 +176,7 @@ def _dim_values(
                 "config-out-of-range",
                 f"{config.where} {key}",
                 f"{name} ({dim.meaning}) a whole number from {dim.minimum} to {dim.maximum}",
-                f"{source_of(tree)} = {value}",
+                f"{source_of(tree)} = {described(value) if isinstance(value, int) else value}",
                 f"correct {key}",
             )
         dims[name] = value
@@ -183,11 +184,26 @@ def _dim_values(
 
 
 def _whole(value: int | Fraction, config: Config, key: str) -> int:
-    if isinstance(value, Fraction) or value < 1:
+    if isinstance(value, Fraction) or not 1 <= value <= _LARGEST:
+        got = str(value) if isinstance(value, Fraction) else described(value)
         raise SpecError(
-            "config-out-of-range", f"{config.where} {key}", "a whole number from 1", str(value), "correct it"
+            "config-out-of-range",
+            f"{config.where} {key}",
+            f"a whole number from 1 to {_LARGEST}",
+            got,
+            f"correct {key}",
         )
     return value
+
+
+def _evaluated(tree: Tree, look_up: Callable[[str], Any], where: str) -> Any:
+    """Evaluate a formula of a spec on the config's numbers."""
+    try:
+        return evaluate_tree(tree, look_up)
+    except ZeroDivisionError:
+        raise SpecError(
+            "config-out-of-range", where, "no division by zero", print_tree(tree), "correct the config"
+        ) from None
 
 
 def _layers(
@@ -203,12 +219,12 @@ def _layers(
     def look_up(name: str) -> int | Fraction:
         if name.startswith("config."):
             key = name.removeprefix("config.")
-            return config_number(config, key) if config.facts.get(key.split(".")[0]) is not None else 0
+            return config_number(config, key, flags=True) if config.facts.get(key.split(".")[0]) is not None else 0
         if name in unbound:
             raise unbound[name]
         return dims[name]
 
-    count = evaluate_tree(repeat, look_up)
+    count = _evaluated(repeat, look_up, config.where)
     if isinstance(count, Fraction) or not 0 <= count <= _MAX_LAYERS:
         raise SpecError(
             "config-out-of-range",
@@ -227,7 +243,7 @@ def _layers(
         def at(name: str, i: int = i) -> int | Fraction:
             return i if name == "i" else look_up(name)
 
-        chosen = next((r.block for r in schedule.rules if r.when is None or evaluate_tree(r.when, at)), None)
+        chosen = next((r.block for r in schedule.rules if r.when is None or _evaluated(r.when, at, config.where)), None)
         if chosen is None:
             raise SpecError(
                 "schedule-gap",
@@ -240,12 +256,15 @@ def _layers(
     if len(set(blocks)) == 1:
         return tuple(blocks), {blocks[0]: repeat}
     for rule in schedule.rules:
-        if rule.count is not None and evaluate_tree(rule.count, look_up) != blocks.count(rule.block):
+        if rule.count is None:
+            continue
+        counted = _evaluated(rule.count, look_up, config.where)
+        if counted != blocks.count(rule.block):
             raise SpecError(
                 "schedule-count",
                 rule.where,
                 f"count {print_tree(rule.count)}, the layers its rule picks",
-                f"{evaluate_tree(rule.count, look_up)} against {blocks.count(rule.block)} picked",
+                f"{counted} against {blocks.count(rule.block)} picked",
                 "correct count or when",
             )
     return tuple(blocks), {rule.block: rule.count for rule in schedule.rules if rule.count is not None}

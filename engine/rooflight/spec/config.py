@@ -82,7 +82,9 @@ def _bound(value: Any, where: str, depth: int, count: list[int]) -> None:
                 str(len(mapping)),
                 "pass the model's own config.json",
             )
-        for inner in mapping.values():
+        for key, inner in mapping.items():
+            if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a dict from Python holds anything
+                raise SpecError("config-wrong-type", where, "text as keys", described(key), "write the key as text")
             _bound(inner, where, depth + 1, count)
     elif isinstance(value, list):
         items = cast("list[Any]", value)
@@ -125,8 +127,11 @@ def config_value(config: Config, dotted: str) -> Any:
     return value
 
 
-def config_number(config: Config, dotted: str) -> int:
-    """Look up a whole number; true and false count as 1 and 0. SpecError where it is absent or something else."""
+def config_number(config: Config, dotted: str, *, flags: bool = False) -> int:
+    """Look up a whole number. SpecError where it is absent or something else.
+
+    With flags, true and false count as 1 and 0: a condition may ask for them, a length may not be one.
+    """
     try:
         value = config_value(config, dotted)
     except KeyError:
@@ -137,11 +142,11 @@ def config_number(config: Config, dotted: str) -> int:
             "no such key",
             f"add {dotted} to the config, or check that this is a complete config.json",
         ) from None
-    if isinstance(value, bool):
+    if isinstance(value, bool) and flags:
         return int(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
-    if not isinstance(value, int):
+    if not isinstance(value, int) or isinstance(value, bool):
         raise SpecError(
             "config-wrong-type", f"{config.where} {dotted}", "a whole number", described(value), f"correct {dotted}"
         )

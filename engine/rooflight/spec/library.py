@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from rooflight.dims import RUN
-from rooflight.expr import names
 from rooflight.spec.located import Section, overlay
 from rooflight.spec.read_component import read_component
 from rooflight.spec.read_model import read_model
 from rooflight.spec.read_tables import read_config_keys, read_dims, read_roles
 from rooflight.spec.reader import nearest
 from rooflight.spec.records import ComponentSpec, Library, ModelSpec
+from rooflight.spec.scope import check_model_names
 from rooflight.values import SpecError
 
 
@@ -46,32 +45,12 @@ def read_library(sources: Sources) -> Library:
     models: dict[str, ModelSpec] = {}
     for name, section in sources.models.items():
         spec = read_model(name, section, _place(section), roles)
-        for dim, tree in spec.dims.items():
-            if dim not in dims.dims:
-                raise SpecError(
-                    "undeclared-dim",
-                    f"{spec.where} dims.{dim}",
-                    "names of dims.yaml",
-                    dim,
-                    nearest(dim, tuple(dims.dims)),
-                )
-            if dims.dims[dim].kind == RUN:
-                raise SpecError(
-                    "run-dim",
-                    f"{spec.where} dims.{dim}",
-                    "a dim of the model",
-                    f"{dim}, which the step sets",
-                    "remove it",
-                )
-            for used in names(tree):
-                if not used.startswith("config.") and used not in spec.dims:
-                    raise SpecError(
-                        "undeclared-dim",
-                        f"{spec.where} dims.{dim}",
-                        "config.KEY or an earlier dim of the model",
-                        used,
-                        nearest(used, tuple(spec.dims)),
-                    )
+        check_model_names(spec, section, dims)
+        _check_taken(spec, models, section)
+        for draft in spec.drafts:
+            if draft not in sources.drafts:
+                where = f"{section.at('drafts')} {name}.drafts"
+                raise SpecError("unknown-component", where, "a draft", draft, nearest(draft, tuple(sources.drafts)))
         models[name] = spec
     return Library(
         dims=dims,
@@ -101,6 +80,18 @@ def extended(name: str, section: Any, known: Mapping[str, Any], trail: tuple[str
         if key != "extends":
             own.put(key, value, section.at(key))
     return overlay(below, own)
+
+
+def _check_taken(spec: ModelSpec, earlier: Mapping[str, ModelSpec], section: Any) -> None:
+    """Two specs of one architecture would let the order of files decide."""
+    for other in earlier.values():
+        for key in ("architectures", "model_types"):
+            for word in getattr(spec, key):
+                if word in getattr(other, key):
+                    where = f"{section.at(key)} {spec.name}.{key}"
+                    raise SpecError(
+                        "name-taken", where, "what no other spec covers", f"{word}, as {other.name}", "keep one"
+                    )
 
 
 def _place(section: Any) -> str:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from rooflight.dims import AxesError
-from rooflight.expr import ExpressionError, Tree, names
+from rooflight.expr import Tree, names
 from rooflight.ops import MASK_DIMS, OPS, Op, op
 from rooflight.spec.located import Section
-from rooflight.spec.reader import Reader, described, expression_error, nearest
+from rooflight.spec.reader import Reader, described, nearest
 from rooflight.spec.records import (
     GROWTH,
     CacheEntry,
@@ -46,6 +46,8 @@ def read_component(name: str, section: Any, place: str, roles: Mapping[str, str]
             "empty-graph", reader.where("graph"), "at least one node", "none", "write the component's nodes"
         )
     for node in graph.values():
+        if node.name in inputs:
+            raise SpecError("name-taken", node.where, "a name no input has", node.name, "rename the node")
         _check_inputs(node, inputs, graph)
         if node.slot is not None and node.slot not in slots:
             raise SpecError(
@@ -119,8 +121,17 @@ def _read_op(name: str, reader: Reader) -> Op:
         raise SpecError(
             "bad-axes", reader.where("axes"), "an axes line, e.g. x[... in] -> [... out]", str(error), "rewrite it"
         ) from None
-    except ExpressionError as error:
-        raise expression_error(error, reader.where()) from None
+    given = {*record.dims, *(word for axes in record.map.inputs for axis in axes for word in axis)}
+    for key, shapes in (("axes", [record.map.output]), ("weights", [weight.axes for weight in record.weights])):
+        for used in [word for axes in shapes for axis in axes for word in axis]:
+            if used not in given:
+                raise SpecError(
+                    "undeclared-name",
+                    reader.where(key),
+                    "axes of the inputs, or names of dims",
+                    used,
+                    nearest(used, tuple(given)),
+                )
     known = {*record.map.names(), *record.dims, *record.switches, "rows"}
     for key, tree in (("matmul", record.matmul), ("other", record.other)):
         for used in names(tree):
@@ -139,6 +150,7 @@ def _formula(reader: Reader, key: str) -> str | int:
     value = reader.any(key, 0)
     if isinstance(value, bool) or not isinstance(value, str | int):
         raise SpecError("wrong-type", reader.where(key), "a formula", described(value), "write it as text")
+    reader.parsed(key, value)
     return value
 
 
@@ -164,7 +176,9 @@ def read_lengths(reader: Reader, key: str = "dims") -> dict[str, Tree]:
 
 
 def read_use(reader: Reader) -> Use:
-    """Read a component put in a place, with what it is given."""
+    """Read a component put in a place, with what it is given, or the cases between which a config decides."""
+    if "cases" in reader.section:
+        return _read_cases(reader)
     use = Use(
         component=reader.text("use"),
         dims=read_lengths(reader),
@@ -174,6 +188,28 @@ def read_use(reader: Reader) -> Use:
     )
     reader.done()
     return use
+
+
+def _read_cases(reader: Reader) -> Use:
+    cases: list[tuple[Tree, Use]] = []
+    last: Use | None = None
+    for item in reader.items("cases"):
+        if last is not None:
+            raise SpecError(
+                "case-order", item.where(), "nothing after the case without `when`", "another case", "move it up"
+            )
+        when = item.condition("when", None)
+        use = read_use(item)
+        if when is None:
+            last = use
+        else:
+            cases.append((when, use))
+    reader.done()
+    if last is None:
+        raise SpecError(
+            "case-order", reader.where("cases"), "a last case without `when`", "none", "say what holds otherwise"
+        )
+    return last._replace(cases=tuple(cases))
 
 
 def _read_node(
@@ -211,8 +247,10 @@ def _read_node(
             slots={slot: read_use(sub) for slot, sub in reader.entries("slots", Section(reader.section.at()))},
             where=where,
         )
+        copies = reader.length("copies", 1)
+        active = reader.length("active", None)
         reader.done()
-        return NodeSpec(name, inputs, dims, where, use=use, role=role, when=when)
+        return NodeSpec(name, inputs, dims, where, use=use, role=role, when=when, copies=copies, active=active)
     return _read_op_node(name, reader, ops, switches, NodeSpec(name, inputs, dims, where, role=role, when=when))
 
 
@@ -298,6 +336,14 @@ def _read_cache(reader: Reader, graph: Mapping[str, NodeSpec]) -> tuple[tuple[La
         if node not in graph:
             raise SpecError(
                 "unknown-node", item.where("node"), "a node of the graph", node, nearest(node, tuple(graph))
+            )
+        if graph[node].op is None:
+            raise SpecError(
+                "unknown-node", item.where("node"), "a node of the graph that is an op", node, "cache a node inside it"
+            )
+        if any(entry.node == node for entry in entries):
+            raise SpecError(
+                "name-taken", item.where("node"), "one entry per node", f"{node} twice", "keep one of the two"
             )
         growth = item.word("growth", tuple(GROWTH), "per_token")
         dims = read_lengths(item)

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rooflight.dims import Constraint, Dim, DimTable
-from rooflight.expr import names, parse_condition
+from rooflight.expr import ExpressionError, names, parse_condition, parse_length
 from rooflight.spec.located import Items, Section
 from rooflight.spec.reader import Reader, nearest
 from rooflight.spec.records import ConfigKeys
@@ -19,6 +19,8 @@ def read_dims(section: Any, place: str) -> DimTable:
     kinds = {kind: kinds_reader.text(kind) for kind in kinds_reader.names()}
     dims: dict[str, Dim] = {}
     for name, entry in reader.entries("dims"):
+        if not _is_name(name):
+            raise SpecError("bad-expression", entry.where(), "a name that expressions can use", name, "rename the dim")
         dims[name] = Dim(
             name,
             entry.word("kind", tuple(kinds)),
@@ -40,6 +42,13 @@ def read_dims(section: Any, place: str) -> DimTable:
         item.done()
     reader.done()
     return DimTable(kinds, dims, tuple(constraints))
+
+
+def _is_name(text: str) -> bool:
+    try:
+        return parse_length(text) == text
+    except ExpressionError:
+        return False
 
 
 def read_roles(section: Any, place: str) -> dict[str, str]:

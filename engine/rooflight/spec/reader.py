@@ -12,6 +12,7 @@ from rooflight.values import SpecError
 
 T = TypeVar("T")
 _MISSING: Any = object()
+_LONGEST_BITS = 256
 _SHOWN = 80  # characters of a value that an error line quotes
 _KINDS: dict[type, str] = {
     bool: "true or false",
@@ -32,6 +33,8 @@ def described(value: Any) -> str:
         return f"a list of {len(value)}"
     if value is None:
         return "nothing"
+    if isinstance(value, int) and value.bit_length() > _LONGEST_BITS:
+        return f"a whole number of {value.bit_length()} bits"  # Python refuses to write the longest out
     text = repr(value)
     return text if len(text) <= _SHOWN else text[: _SHOWN - 3] + "..."
 
@@ -100,9 +103,9 @@ class Reader:
     def length(self, key: str, default: Any = _MISSING) -> Tree:
         """Read a length expression, or a whole number."""
         value = self._take(key, (str, int), default)
-        return self.parsed(key, value) if isinstance(value, str) else value
+        return value if value is None else self.parsed(key, value)
 
-    def parsed(self, key: str, text: str, parse: Callable[[str], Tree] = parse_length) -> Tree:
+    def parsed(self, key: str, text: Any, parse: Callable[[Any], Tree] = parse_length) -> Tree:
         """Parse an expression; a fault is reported at the key."""
         try:
             return parse(text)
