@@ -18,17 +18,23 @@ if TYPE_CHECKING:
 
 BAD_INPUT = 1  # a spec, config, figure or step that was refused; 2 is click's: a wrong command line
 
+_AS_JSON = "rooflight.as_json"  # key in click's context
+
 _TARGET_HELP = "TARGET is a model id of `rooflight models`, the path of a config.json, or a folder that holds one."
 
 
 class _Group(click.Group):
     """Turns a refusal into its four lines on stderr, or one JSON object under --json, and exit code 1."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_AS_JSON] = "--json" in args  # the subcommand's option, which its own context has forgotten by then
+        return super().parse_args(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
         except SpecError as error:
-            if "--json" in sys.argv:
+            if ctx.meta[_AS_JSON]:
                 click.echo(json.dumps({"error": error.as_json()}, indent=2), err=True)
             else:
                 screen.error(error)

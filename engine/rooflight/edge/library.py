@@ -76,7 +76,7 @@ class Catalog:
             model_id,
             "a model id of `rooflight models`, a config.json, or a folder that holds one",
             "neither",
-            nearest(model_id, known_ids),
+            nearest(model_id, known_ids, "`rooflight models` lists the ids"),
         )
 
     def _snapshots(self) -> Iterator[tuple[str, Path]]:

@@ -112,7 +112,7 @@ def cost(table_of: dict[str, Any]) -> None:
 
 def formula(facts: dict[str, Any]) -> None:
     """Print a formula, its parts, its value and its symbols."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = _Screen(highlight=False, soft_wrap=True)
     value = facts["value"]
     shown = f"{value:,}" if isinstance(value, int) else repr(value)
     console.print(f"[bold]{escape(facts['key'])}[/]  {escape(facts['label'])}, in {facts['unit']}")
@@ -161,7 +161,14 @@ def _table(*columns: str) -> Table:
     return table
 
 
+class _Screen(Console):
+    """A console that leaves a reader who went away (`rooflight … | head`) to the command, as plain output does."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def _console() -> Console:
     """The terminal; piped output is as wide as it needs to be."""
-    console = Console(highlight=False)
-    return console if console.is_terminal else Console(highlight=False, width=200)
+    console = _Screen(highlight=False)
+    return console if console.is_terminal else _Screen(highlight=False, width=200)

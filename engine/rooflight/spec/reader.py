@@ -170,10 +170,12 @@ def expression_error(error: ExpressionError, where: str) -> SpecError:
     )
 
 
-def nearest(word: str, known: tuple[str, ...] | list[str]) -> str:
+def nearest(
+    word: str, known: tuple[str, ...] | list[str], otherwise: str = "remove it, or use one of the expected words"
+) -> str:
     """Suggest the closest known word."""
     close = get_close_matches(word, known, 1)
-    return f"you may have intended {close[0]}" if close else "remove it, or use one of the expected words"
+    return f"you may have intended {close[0]}" if close else otherwise
 
 
 def _or(words: list[str]) -> str:
