@@ -89,10 +89,12 @@ class Workshop:
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         self.status = done.exit_code
-        lines = done.stdout.splitlines() if len(parts) > 1 else done.output.splitlines()
+        if len(parts) == 1:
+            return _plain(done.output)
+        lines = _plain(done.stdout)
         for name, *options in parts[1:]:
             lines = _FILTERS[name](lines, options)
-        return [line.rstrip() for line in lines]
+        return [*lines, *_plain(done.stderr)]  # a pipe carries standard output only
 
     def recorded(self, block: Block) -> list[str]:
         """The lines of a console block as they should be."""
@@ -140,6 +142,10 @@ def recorded(page: str) -> str:
                 made += [*lines[copied : block.first], *shop.recorded(block)]
                 copied = block.first + len(block.lines)
     return "\n".join([*made, *lines[copied:], ""])
+
+
+def _plain(output: str) -> list[str]:
+    return [line.rstrip() for line in output.splitlines()]
 
 
 def _head(lines: list[str], options: list[str]) -> list[str]:
