@@ -117,7 +117,12 @@ def _refuse_twins(models: Sequence[Inspection]) -> None:
 
 
 def _prepare(
-    work: Path, source: Path, docs: Path, gallery: Mapping[str, Any], models: Sequence[Mapping[str, Any]], site_url: str | None
+    work: Path,
+    source: Path,
+    docs: Path,
+    gallery: Mapping[str, Any],
+    models: Sequence[Mapping[str, Any]],
+    site_url: str | None,
 ) -> None:
     """Everything MkDocs reads that is not a page: prose, data, assets and its configuration."""
     content = work / "docs"
@@ -152,7 +157,7 @@ def _prepare(
 
 
 def _content_hash(source: Path) -> str:
-    """Names the folder of styles, scripts and fonts: a changed file is a new address, so caches never mix two builds."""
+    """Names the folder of styles, scripts and fonts: changed files have a new address, so no cache mixes two builds."""
     digest = hashlib.sha256()
     for file in sorted(file for kind in ("styles", "scripts", "fonts") for file in (source / kind).glob("*")):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
@@ -161,7 +166,15 @@ def _content_hash(source: Path) -> str:
 
 def _mkdocs(work: Path) -> None:
     """Run the generator in its own process: its plug-ins configure logging and warnings for the whole interpreter."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--config-file", str(work / "mkdocs.yml")]
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--config-file",
+        str(work / "mkdocs.yml"),
+    ]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1", "PYTHONWARNINGS": "ignore"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)  # noqa: S603 - our own
     if done.returncode:
@@ -171,7 +184,9 @@ def _mkdocs(work: Path) -> None:
 def _collect(made: Path, stage: Path) -> None:
     """Move the generated site to the stage's top, mark it as ours and drop the workings."""
     write.move(made, stage)
-    write.data(stage / write.MARK, {"generator": "rooflight", "schemas": [payload.GALLERY_SCHEMA, payload.INSPECTION_SCHEMA]})
+    write.data(
+        stage / write.MARK, {"generator": "rooflight", "schemas": [payload.GALLERY_SCHEMA, payload.INSPECTION_SCHEMA]}
+    )
     write.drop(stage / ".work")
     write.text(stage / ".nojekyll", "")
 

@@ -43,7 +43,9 @@ def relative(here: str, there: str) -> str:
 def _parts(model_id: str) -> list[str]:
     parts = model_id.split("/")
     if len(parts) != 2 or not all(_PART.fullmatch(part) for part in parts):
-        raise ValueError(f"model id {model_id!r} cannot name a page: expected org/name of letters, digits, '.', '_', '-'")
+        raise ValueError(
+            f"model id {model_id!r} cannot name a page: expected org/name of letters, digits, '.', '_', '-'"
+        )
     return parts
 
 

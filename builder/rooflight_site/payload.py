@@ -59,7 +59,7 @@ class Formulas:
 
     def _add(self, formula: Any) -> str:
         if _is_number(formula):
-            return self._keep(exact(formula), _math(f"<mn>{exact(formula)}</mn>"), [], [])
+            return self._keep(str(formula), _math(f"<mn>{exact(formula)}</mn>"), [], [])
         parts = [
             {"name": name, "mathml": _math(expr.mathml(self._names.symbol(name))), "formula": self.add(part)}
             for name, part in expr.definitions(formula).items()
@@ -171,7 +171,9 @@ def gallery(models: Iterable[Inspection]) -> Json:
     return {"schema": GALLERY_SCHEMA, "rows": sorted(rows, key=size_then_name)} | document
 
 
-def _document(formulas: Formulas, books: Mapping[str, tuple[Book, Mapping[str, Symbol]]], keep: Iterable[str] = ()) -> Json:
+def _document(
+    formulas: Formulas, books: Mapping[str, tuple[Book, Mapping[str, Symbol]]], keep: Iterable[str] = ()
+) -> Json:
     models = {}
     for model_id, (book, symbols) in books.items():
         # The gallery names the symbols it keeps; an inspection keeps them all, for its own table.

@@ -27,7 +27,9 @@ def sections(docs: Path) -> Prose:
     files = {f"docs/{path}": text for path, text in found.items()}
     if not any(name in found for name in _HOME):
         files["docs/index.md"] = _contents(found)
-    order = sorted(files, key=lambda path: (path.removeprefix("docs/") not in _HOME, _title(path, files[path]).casefold()))
+    order = sorted(
+        files, key=lambda path: (path.removeprefix("docs/") not in _HOME, _title(path, files[path]).casefold())
+    )
     return Prose(files, [{"Docs": [{_title(path, files[path]): path} for path in order]}], "docs/")
 
 

@@ -17,7 +17,7 @@ class Handler(SimpleHTTPRequestHandler):
     """Serves one site under `prefix`, which starts and ends with a slash as a project path does."""
 
     protocol_version = "HTTP/1.1"
-    extensions_map = SimpleHTTPRequestHandler.extensions_map | {  # noqa: RUF012 - the base class declares it so
+    extensions_map = SimpleHTTPRequestHandler.extensions_map | {
         ".js": "text/javascript",
         ".woff2": "font/woff2",
         ".svg": "image/svg+xml",

@@ -2,7 +2,8 @@
 
 CONFIG_STATES: dict[str, str] = {
     "complete": "The published config was at hand and looks whole. It was not compared with the hub's copy.",
-    "nearly complete": "The published config was at hand; a few fields that set no dimension were missing and filled in.",
+    "nearly complete": "The published config was at hand; a few fields that set no dimension were missing "
+    "and were filled in.",
     "reordered": "The config's dimensions are usable, but the file was edited by hand before it was found.",
     "partial": "Part of the published config was at hand; what it leaves out is not counted here.",
     "reconstructed": "The config was rebuilt from documented values, not read from the publisher's file. "

@@ -1,7 +1,6 @@
 """The sole disk writer: a whole site appears at once, or the previous one stays as it was."""
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -16,7 +15,9 @@ class NotOurs(Exception):
     """The target holds files that no build of the site wrote."""
 
     def __init__(self, target: Path) -> None:
-        super().__init__(f"{target} is not empty and holds no {MARK} of an earlier build; name another folder or empty it")
+        super().__init__(
+            f"{target} is not empty and holds no {MARK} of an earlier build; name another folder or empty it"
+        )
         self.target = target
 
 
@@ -80,7 +81,7 @@ def tree(source: Path, target: Path) -> None:
 def move(source: Path, target: Path) -> None:
     """Move the entries of one folder into another on the same file system."""
     for entry in source.iterdir():
-        os.replace(entry, target / entry.name)
+        entry.replace(target / entry.name)
 
 
 def copy(source: Path, target: Path) -> None:

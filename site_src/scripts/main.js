@@ -4,12 +4,14 @@ import { startTips } from "./tips.js";
 import { startGallery } from "./gallery.js";
 import { startCosts } from "./costs.js";
 import { startCopy } from "./copy.js";
+import { startReach } from "./reach.js";
 
 startGallery(document.getElementById("gallery"));
 startCosts(document.getElementById("costs"));
 startUnits();
 startTips();
 startCopy();
+startReach();
 
 // Material leaves its search dialog without a name.
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");

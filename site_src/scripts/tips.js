@@ -1,5 +1,6 @@
 // The formula behind a number, by hover, focus or tap. A tap or Enter keeps it open; Escape or a click elsewhere closes.
 import { behind, formulas } from "./figures.js";
+import { reach } from "./reach.js";
 
 const MARGIN = 12;
 const GAP = 6;
@@ -83,8 +84,8 @@ function fill(button) {
   result.append(make("span", ` ${UNITS[quantity.unit]}`));
   const values = Object.fromEntries(formula.symbols.map((name) => [name, model.symbols[name].exact]));
   Object.assign(values, quantity.symbols); // what this figure sets by itself, such as its context
-  const parts = [title, line(math(formula.mathml))];
-  if (formula.symbols.length) parts.push(line(substituted(formula.mathml, { ...values, ...quantity.parts }), "values"));
+  const parts = [title];
+  if (formula.symbols.length) parts.push(line(math(formula.mathml)), line(substituted(formula.mathml, { ...values, ...quantity.parts }), "values"));
   parts.push(result);
   if (quantity.extrapolated) parts.push(make("p", "† Beyond the context the model publishes.", "beyond-note"));
   if (formula.definitions.length) parts.push(make("h3", "where"), definitions(formula, quantity));
@@ -126,6 +127,7 @@ function open(button) {
   fill(button);
   if (!tip.matches(":popover-open")) tip.showPopover();
   place(button);
+  reach(tip);
   button.setAttribute("aria-expanded", "true");
   button.setAttribute("aria-controls", tip.id);
 }
@@ -138,8 +140,10 @@ function shut(focus = false) {
   pinned = false;
   last.setAttribute("aria-expanded", "false");
   tip.hidePopover();
-  if (focus) last.focus({ preventScroll: true });
-  silent = focus;
+  if (!focus || last === document.activeElement) return;
+  silent = true;
+  last.focus({ preventScroll: true });
+  silent = false;
 }
 
 let silent = false; // the focus that comes back after Escape must not open the tip again
@@ -172,7 +176,6 @@ export function startTips() {
   document.addEventListener("focusin", (event) => {
     const button = figure(event.target);
     if (button && button.matches(":focus-visible") && !silent) open(button);
-    silent = false;
   });
   document.addEventListener("focusout", (event) => {
     if (owner && !tip.contains(event.relatedTarget) && event.relatedTarget !== owner) leave();

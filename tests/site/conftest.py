@@ -1,17 +1,18 @@
 """One small site of made-up models, built once, served as GitHub Pages would under a project path."""
 
 import pytest
+from tests.site.factory import inspections
+
 from rooflight_site.build import build
 from rooflight_site.serve import serving
-
-from tests.site.factory import inspections
 
 PREFIX = "/repo/"
 SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
 TEMPLATES = {"gallery": "", "inspector": "models/aurora-lab/Aurora-8B/", "data": "data/", "docs": "docs/"}
 
 DOCS = {
-    "index.md": "# Method\n\nHow numbers come about. See the [glossary](glossary.md).\n\n## Counting\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "index.md": "# Method\n\nHow numbers come about. See the [glossary](glossary.md).\n\n"
+    "## Counting\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
     "glossary.md": "# Glossary\n\nTerms and `code`.\n\n```python\nprint(1)\n```\n",
 }
 

@@ -52,6 +52,7 @@ PARTS = (
     ("layers.attention.q_proj", "decoder layer", "gqa_attention", "attention", "linear"),
     ("layers.attention.k_proj", "decoder layer", "gqa_attention", "attention", "linear"),
     ("layers.attention.v_proj", "decoder layer", "gqa_attention", "attention", "linear"),
+    ("layers.attention.split", "decoder layer", "gqa_attention", "attention", "split"),
     ("layers.attention.rope", "decoder layer", "gqa_attention", "attention", "rope"),
     ("layers.attention.score", "decoder layer", "gqa_attention", "attention", "score"),
     ("layers.attention.o_proj", "decoder layer", "gqa_attention", "attention", "linear"),
@@ -100,7 +101,9 @@ MODELS = (
         32768,
         architecture="cirrus2",
     ),
-    Shape("Cirrus/Cirrus3-0.6B", "Cirrus", "Cirrus3-0.6B", 28, 1024, 16, 8, 3072, 151936, 40960, architecture="cirrus3"),
+    Shape(
+        "Cirrus/Cirrus3-0.6B", "Cirrus", "Cirrus3-0.6B", 28, 1024, 16, 8, 3072, 151936, 40960, architecture="cirrus3"
+    ),
     Shape("drift-ai/drift2", "Drift", "drift2", 12, 768, 12, 12, 3072, 50257, 1024, "reconstructed", "drift2"),
 )
 
@@ -156,16 +159,19 @@ class _Maker:
         matmul = 2 * tokens * self.params(node) if name in SHAPES and name != "embed" else 0
         matmul = 4 * tokens * self.s("T", "n_heads", "d_head") if name == "score" else matmul
         other = 5 * tokens * self.s("d_model") if name.endswith("norm") else 0
+        moved = 0 if name == "split" else 2 * tokens * self.s("d_model", "b_weight")
         kv = 2 * self.s("B", "T", "n_kv_heads", "d_head", "b_cache") if name == "score" else 0
+
         def figure(column, label, unit, formula):
             return self.quantity(f"{phase}.{column}/{node}", f"{label} of {node}", unit, formula * every)
+
         return PhaseFigures(
             "[B, T, d_model]",
             f"[1, {self.deployment[phase]['new_tokens']}, {self.shape.d_model}]",
             figure("matmul_flops", "matmul FLOPs", "FLOP", matmul),
             figure("other_flops", "other FLOPs", "FLOP", other),
             figure("weight_bytes", "weight bytes read", "byte", self.params(node) * self.s("b_weight")),
-            figure("activation_bytes", "activation bytes", "byte", 2 * tokens * self.s("d_model", "b_weight")),
+            figure("activation_bytes", "activation bytes", "byte", moved),
             figure("kv_bytes", "cache bytes", "byte", kv),
         )
 
@@ -183,7 +189,9 @@ class _Maker:
                 self.quantity(f"copies/{node}", f"copies of {node}", "copy", copies),
                 self.quantity(f"params_each/{node}", f"parameters of one {node}", "parameter", params),
                 self.quantity(f"params/{node}", f"parameters of {node}", "parameter", params * copies),
-                self.quantity(f"stored_bytes/{node}", f"stored bytes of {node}", "byte", params * copies * self.s("b_weight")),
+                self.quantity(
+                    f"stored_bytes/{node}", f"stored bytes of {node}", "byte", params * copies * self.s("b_weight")
+                ),
                 (f"model.{node}.weight",),
                 {phase: self.figures(node, phase) for phase in self.deployment},
             )
@@ -221,34 +229,60 @@ class _Maker:
             )
             for kind, word in (("k", "keys"), ("v", "values"))
         )
+
         def card(slot, component, role, doc, names, cache=()):
             return ComponentCard(
                 slot,
                 component,
                 role,
                 doc,
-                quantity(f"params_of/{component}", f"parameters of {component}", "parameter", total(
-                    row.params.formula for row in layer if row.component == component)),
+                quantity(
+                    f"params_of/{component}",
+                    f"parameters of {component}",
+                    "parameter",
+                    total(row.params.formula for row in layer if row.component == component),
+                ),
                 tuple((MEANINGS[name][0], name, self.values[name]) for name in names),
                 cache,
             )
+
         kind = LayerKind(
             "decoder layer",
             f"0–{shape.n_layers - 1}",
             quantity("layers/decoder layer", "decoder layers", "layer", s("n_layers")),
-            quantity("params/decoder layer", "parameters of one decoder layer", "parameter",
-                     total(row.params.formula for row in layer)),
+            quantity(
+                "params/decoder layer",
+                "parameters of one decoder layer",
+                "parameter",
+                total(row.params.formula for row in layer),
+            ),
             (
-                card("attention", "gqa_attention", "attention", "Grouped-query attention with rotary positions.",
-                     ("n_heads", "n_kv_heads", "d_head", "d_model"), cache),
-                card("ffn", "swiglu", "ffn", "Gated feed-forward layer: silu(gate) × up, then down.", ("d_model", "d_ffn")),
-                card("norms", "rms_norm", "norm", "RMS normalisation before attention and before the ffn.", ("d_model",)),
+                card(
+                    "attention",
+                    "gqa_attention",
+                    "attention",
+                    "Grouped-query attention with rotary positions.",
+                    ("n_heads", "n_kv_heads", "d_head", "d_model"),
+                    cache,
+                ),
+                card(
+                    "ffn",
+                    "swiglu",
+                    "ffn",
+                    "Gated feed-forward layer: silu(gate) × up, then down.",
+                    ("d_model", "d_ffn"),
+                ),
+                card(
+                    "norms", "rms_norm", "norm", "RMS normalisation before attention and before the ffn.", ("d_model",)
+                ),
             ),
         )
         headline = {
             "params.total": quantity("params.total", "parameters", "parameter", everything),
             "params.active": quantity("params.active", "active parameters", "parameter", everything),
-            "params.embedding": quantity("params.embedding", "parameters of the embedding", "parameter", s("n_vocab d_model")),
+            "params.embedding": quantity(
+                "params.embedding", "parameters of the embedding", "parameter", s("n_vocab d_model")
+            ),
             "weights.bytes": quantity("weights.bytes", "bytes of the weights", "byte", everything * s("b_weight")),
             "layers": quantity("layers", "decoder layers", "layer", s("n_layers")),
             "max_context": quantity("max_context", "longest context", "token", s("s_max")),
@@ -257,9 +291,14 @@ class _Maker:
             "cache.bytes@32768": quantity("cache.bytes@32768", "cache bytes at 32K", "byte", kv * s("T")),
             "cache.bytes": quantity("cache.bytes", "cache bytes of one sequence", "byte", kv * s("T")),
             "prefill.flops_per_token": quantity(
-                "prefill.flops_per_token", "prefill FLOPs per token", "FLOP",
-                totals["prefill"]["matmul_flops"].formula / s("T")),
-            "decode.flops": quantity("decode.flops", "FLOPs of one decoded token", "FLOP", totals["decode"]["matmul_flops"].formula),
+                "prefill.flops_per_token",
+                "prefill FLOPs per token",
+                "FLOP",
+                totals["prefill"]["matmul_flops"].formula / s("T"),
+            ),
+            "decode.flops": quantity(
+                "decode.flops", "FLOPs of one decoded token", "FLOP", totals["decode"]["matmul_flops"].formula
+            ),
         }
         return Inspection(
             Facts(
@@ -273,12 +312,22 @@ class _Maker:
                 shape.config_state,
                 "tests",
                 None,
-                ("Parameter total equals the published total.", "Tensor names and shapes were not compared with the checkpoint."),
+                (
+                    "Parameter total equals the published total.",
+                    "Tensor names and shapes were not compared with the checkpoint.",
+                ),
             ),
             {name: Symbol(name, value, *MEANINGS[name]) for name, value in self.values.items()},
             headline,
-            {role: quantity(f"params/{role}", f"parameters of {role}", "parameter",
-                            total(row.params_all.formula for row in rows if row.role == role)) for role in roles},
+            {
+                role: quantity(
+                    f"params/{role}",
+                    f"parameters of {role}",
+                    "parameter",
+                    total(row.params_all.formula for row in rows if row.role == role),
+                )
+                for role in roles
+            },
             (kind,),
             rows,
             totals | {"stored": {"params_all": headline["params.total"], "stored_bytes": headline["weights.bytes"]}},

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import pytest
+
 from rooflight.values import UNITS
 from rooflight_site.format import MISSING, exact, shown, tokens
 
@@ -51,4 +52,11 @@ def test_exact_values_lose_nothing():
 
 
 def test_round_contexts_are_said_as_people_say_them():
-    assert [tokens(n) for n in (4096, 32768, 131072, 1048576, 1000, 512)] == ["4K", "32K", "128K", "1,024K", "1,000", "512"]
+    assert [tokens(n) for n in (4096, 32768, 131072, 1048576, 1000, 512)] == [
+        "4K",
+        "32K",
+        "128K",
+        "1,024K",
+        "1,000",
+        "512",
+    ]

@@ -1,6 +1,7 @@
 """Addresses are relative and lead somewhere; the checker that says so finds what does not."""
 
 import pytest
+
 from rooflight_site import links
 
 RELATIVE = [
@@ -22,7 +23,9 @@ def test_a_model_has_its_addresses():
     assert links.model_data("meta-llama/Llama-3.1-8B") == "data/models/meta-llama--Llama-3.1-8B.json"
 
 
-@pytest.mark.parametrize("name", ["", "name", "a/b/c", "../etc/passwd", "a/..", "a/.hidden", "a/b c", "a/<b>", "/a/b", "a/b\n"])
+@pytest.mark.parametrize(
+    "name", ["", "name", "a/b/c", "../etc/passwd", "a/..", "a/.hidden", "a/b c", "a/<b>", "/a/b", "a/b\n"]
+)
 def test_an_id_that_could_leave_its_folder_names_no_page(name):
     with pytest.raises(ValueError, match="cannot name a page: expected org/name"):
         links.model_page(name)
@@ -32,11 +35,23 @@ FAULTS = [
     ("missing_page", '<a href="nowhere/">x</a>', "index.html: nowhere/ leads nowhere"),
     ("missing_anchor", '<a href="#gone">x</a>', "index.html: #gone names no place on that page"),
     ("missing_anchor_elsewhere", '<a href="other/#gone">x</a>', "index.html: other/#gone names no place on that page"),
-    ("root", '<a href="/other/">x</a>', "index.html: /other/ starts at the host's root, which breaks under a path prefix"),
-    ("script", '<script src="https://cdn.example/x.js"></script>', "index.html: <script> loads https://cdn.example/x.js from another host"),
-    ("style", '<link href="//fonts.example/x.css">', "index.html: <link> loads //fonts.example/x.css from another host"),
+    (
+        "root",
+        '<a href="/other/">x</a>',
+        "index.html: /other/ starts at the host's root, which breaks under a path prefix",
+    ),
+    (
+        "script",
+        '<script src="https://cdn.example/x.js"></script>',
+        "index.html: <script> loads https://cdn.example/x.js from another host",
+    ),
+    (
+        "style",
+        '<link href="//fonts.example/x.css">',
+        "index.html: <link> loads //fonts.example/x.css from another host",
+    ),
     ("outside", '<a href="../secret.html">x</a>', "index.html: ../secret.html leads nowhere"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("html", "fault"), [f[1:] for f in FAULTS], ids=[f[0] for f in FAULTS])
@@ -51,8 +66,12 @@ def test_the_checker_finds(tmp_path, html, fault):
 
 def test_the_checker_passes_what_is_fine(tmp_path):
     (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "index.html").write_text('<h1 id="here">x</h1><a href="../#top">up</a><a href="https://example.org/">out</a>')
-    (tmp_path / "index.html").write_text('<p id="top"></p><a href="other/#here">x</a><a href="other/?q=1">x</a><a href="mailto:x@y">m</a>')
+    (tmp_path / "other" / "index.html").write_text(
+        '<h1 id="here">x</h1><a href="../#top">up</a><a href="https://example.org/">out</a>'
+    )
+    (tmp_path / "index.html").write_text(
+        '<p id="top"></p><a href="other/#here">x</a><a href="other/?q=1">x</a><a href="mailto:x@y">m</a>'
+    )
     assert list(links.faults(tmp_path)) == []
 
 

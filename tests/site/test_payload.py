@@ -7,12 +7,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.site.factory import MODELS, inspection
+
 from rooflight.expr import Space, named
 from rooflight.values import Quantity
 from rooflight_site import payload
 from rooflight_site.payload import Book, Formulas
-
-from tests.site.factory import MODELS, inspection
 
 SCHEMAS = Path(__file__).parents[2] / "site_src" / "schema"
 
@@ -68,7 +68,9 @@ def test_named_parts_come_with_their_values():
     width, layers = space.symbol("d_model"), space.symbol("n_layers")
     shelf.add(Quantity("k", "label", 32 * 3 * 4096, "parameter", layers * named("each", 3 * width)))
     assert shelf.quantities["k"]["parts"] == {"each": "12,288"}
-    assert [part["name"] for part in shelf.formulas.entries[shelf.quantities["k"]["formula"]]["definitions"]] == ["each"]
+    assert [part["name"] for part in shelf.formulas.entries[shelf.quantities["k"]["formula"]]["definitions"]] == [
+        "each"
+    ]
 
 
 def test_values_stay_exact():
@@ -108,7 +110,7 @@ def test_every_symbol_of_a_gallery_formula_comes_with_its_value():
 
 def test_a_missing_release_date_stays_unknown():
     model = inspection(MODELS[0])
-    dated = replace(model, facts=replace(model.facts, released="2024-07-23"))
+    dated = model._replace(facts=model.facts._replace(released="2024-07-23"))
     assert payload.inspection(model)["facts"]["released"] is None
     assert payload.inspection(dated)["facts"]["released"] == "2024-07-23"
 

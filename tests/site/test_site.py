@@ -8,9 +8,9 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
-from rooflight_site.build import BuildError, build
-
 from tests.site.factory import MODELS, inspection, inspections
+
+from rooflight_site.build import BuildError, build
 
 HTML_BUDGET = 40_000  # bytes, gzipped
 HOSTILE = """<img src=x onerror=alert(1)>{% endraw %}{{ 7 * 7 }}</script><!--"'&amp;"""
@@ -84,7 +84,9 @@ def test_the_gallery_shows_a_figure_of_every_model(site):
 
 
 def test_no_page_is_heavier_than_its_budget(site):
-    heavy = {file: size for file in site.rglob("*.html") if (size := len(gzip.compress(file.read_bytes(), 6))) > HTML_BUDGET}
+    heavy = {
+        file: size for file in site.rglob("*.html") if (size := len(gzip.compress(file.read_bytes(), 6))) > HTML_BUDGET
+    }
     assert heavy == {}
 
 
@@ -116,10 +118,10 @@ def test_building_twice_gives_the_same_bytes(site, tmp_path, docs, models):
 
 def test_a_hostile_model_is_only_text(tmp_path, docs):
     model = inspection(MODELS[0])
-    facts = replace(model.facts, name=HOSTILE, lab=HOSTILE, notes=(HOSTILE,), source=HOSTILE, architecture=HOSTILE)
+    facts = model.facts._replace(name=HOSTILE, lab=HOSTILE, notes=(HOSTILE,), source=HOSTILE, architecture=HOSTILE)
     kinds = tuple(replace(kind, name=HOSTILE, layers=HOSTILE) for kind in model.kinds)
-    rows = tuple(replace(row, group=HOSTILE, summary=HOSTILE) for row in model.rows)
-    build(tmp_path / "site", inspections=[replace(model, facts=facts, kinds=kinds, rows=rows)], docs=docs, quiet=True)
+    rows = tuple(row._replace(group=HOSTILE, summary=HOSTILE) for row in model.rows)
+    build(tmp_path / "site", inspections=[model._replace(facts=facts, kinds=kinds, rows=rows)], docs=docs, quiet=True)
     for file in (tmp_path / "site").rglob("*.html"):
         html = file.read_text(encoding="utf-8")
         assert "<img" not in html, file

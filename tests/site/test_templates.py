@@ -6,13 +6,33 @@ from pathlib import Path
 
 import pytest
 from jinja2 import Environment, nodes
+
 from rooflight_site import payload
 
 ROOT = Path(__file__).parents[2]
 TEMPLATES = sorted((ROOT / "site_src").glob("*/**/*.html"))
 ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow, nodes.Neg)
-FILTERS = {"attr", "attribute", "capitalize", "d", "e", "first", "join", "length", "list", "map", "safe", "script_json", "selectattr", "sort",
-           "striptags", "unique", "url", "urlencode"}  # fmt: skip
+FILTERS = {
+    "attr",
+    "attribute",
+    "capitalize",
+    "d",
+    "e",
+    "first",
+    "inline",
+    "join",
+    "length",
+    "list",
+    "map",
+    "safe",
+    "script_json",
+    "selectattr",
+    "sort",
+    "striptags",
+    "unique",
+    "url",
+    "urlencode",
+}
 BUILDER = ROOT / "builder" / "rooflight_site"
 SERIALIZER = Path(payload.__file__)
 

@@ -1,6 +1,7 @@
 """A site appears whole or not at all."""
 
 import pytest
+
 from rooflight_site import write
 
 
@@ -12,6 +13,12 @@ def put(folder, text):
 def build(target, text):
     with write.staged(target) as stage:
         put(stage, text)
+
+
+def build_half(target, stop):
+    with write.staged(target) as stage:
+        put(stage, "half")
+        raise stop
 
 
 def listing(folder):
@@ -32,9 +39,8 @@ def test_a_build_replaces_the_previous_one(tmp_path):
 def test_a_build_that_stops_leaves_the_previous_one(tmp_path, stop):
     target = tmp_path / "site"
     build(target, "one")
-    with pytest.raises(stop), write.staged(target) as stage:
-        put(stage, "half")
-        raise stop
+    with pytest.raises(stop):
+        build_half(target, stop)
     assert (target / "index.html").read_text() == "one"
     assert listing(tmp_path) == ["site"]
 

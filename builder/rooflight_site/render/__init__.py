@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from rooflight_site.format import GAP, MISSING
 from rooflight_site.links import relative
@@ -14,9 +14,7 @@ from rooflight_site.links import relative
 
 def page(source: Path, template: str, here: str, **context: Any) -> str:
     """The HTML of one view; `here` is the page's address from the site's root."""
-    html = _environment(source).get_template(template).render(
-        link=lambda there: relative(here, there), **context
-    )
+    html = _environment(source).get_template(template).render(link=lambda there: relative(here, there), **context)
     return inert(html)
 
 
@@ -36,6 +34,15 @@ def script_json(value: Any) -> Markup:
     return Markup(text)  # noqa: S704 - the four signs above are all that HTML could react to
 
 
+def inline(text: str) -> Markup:
+    """A sentence of the engine, with what it puts in backticks as code."""
+    pieces = text.split("`")
+    if len(pieces) % 2 == 0:  # a backtick without its partner is a plain sign
+        return escape(text)
+    wraps = Markup("<code>{}</code>")  # its format() escapes what it takes in
+    return Markup().join(wraps.format(piece) if at % 2 else piece for at, piece in enumerate(pieces))
+
+
 @cache
 def _environment(source: Path) -> Environment:
     environment = Environment(
@@ -46,5 +53,5 @@ def _environment(source: Path) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"GAP": GAP, "MISSING": MISSING}
-    environment.filters["script_json"] = script_json
+    environment.filters |= {"script_json": script_json, "inline": inline}
     return environment

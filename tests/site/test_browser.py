@@ -1,0 +1,427 @@
+"""The site in a browser: reading, sorting, filtering, tips by every input, and what a visitor must never meet."""
+
+import csv
+import json
+
+import pytest
+from tests.site.conftest import SIZES, TEMPLATES
+from tests.site.factory import MODELS
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("chromium")]
+
+PAGE_BUDGET = 250_000  # bytes over the wire with a cold cache
+SHIFT_BUDGET = 0.05
+INSPECTOR = TEMPLATES["inspector"]
+
+VITALS = """() => new Promise((done) => {
+  let shift = 0;
+  new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) shift += e.value; })
+    .observe({ type: "layout-shift", buffered: true });
+  setTimeout(() => {
+    const all = [...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource")];
+    done({ shift, bytes: all.reduce((sum, e) => sum + e.encodedBodySize, 0) });
+  }, 600);
+})"""
+
+
+def names(page):
+    return page.locator("#gallery tbody tr:visible th a").all_text_contents()
+
+
+def column(page, key):
+    index = page.locator("#gallery thead th").evaluate_all(
+        "(ths, k) => ths.findIndex((th) => th.dataset.key === k)", key
+    )
+    cells = page.locator(f"#gallery tbody tr:visible > :nth-child({index + 1})")
+    return cells.evaluate_all("(all) => all.map((c) => c.dataset.v ?? c.textContent.trim())")
+
+
+def order(page):
+    return page.locator("#gallery thead th[aria-sort]").evaluate_all("(t) => t.map((x) => [x.dataset.key, x.ariaSort])")
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_a_page_is_light_still_and_no_wider_than_its_window(open_page, template, size):
+    page = open_page(TEMPLATES[template], size)
+    vitals = page.evaluate(VITALS)
+    assert vitals["bytes"] <= PAGE_BUDGET
+    assert vitals["shift"] <= SHIFT_BUDGET
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_axe_finds_nothing(open_page, template, size, theme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = open_page(TEMPLATES[template], size, theme)
+    if template == "inspector":
+        page.locator("button.q").first.click()  # the tip is part of the page
+        page.locator(".derive summary").click()
+    tags = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+    found = Axe().run(page, options={"runOnly": tags}).response["violations"]
+    assert [(v["id"], [n["html"][:160] for n in v["nodes"][:4]]) for v in found] == []
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_theme_follows_the_system(open_page, theme):
+    page = open_page("", theme=theme)
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (theme == "light")
+
+
+# --- gallery ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_first_sort_is_the_servers(open_page):
+    page = open_page()
+    assert order(page) == [["params", "descending"]]
+    sizes = [float(value) for value in column(page, "params")]
+    assert sizes == sorted(sizes, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("key", "first"), [("params", None), ("kv", "ascending"), ("ctx", "descending"), ("name", "ascending")]
+)
+def test_the_first_click_sorts_best_first_and_the_next_turns_it(open_page, key, first):
+    page = open_page()
+    head = page.locator(f"#gallery th[data-key={key}] button")
+    head.click()
+    first = first or "ascending"  # params is sorted already, so its click turns it
+    assert order(page) == [[key, first]]
+    values = column(page, key)
+    values = [v.casefold() for v in names(page)] if key == "name" else [float(v) for v in values]
+    assert values == sorted(values, reverse=first == "descending")
+    head.click()
+    assert order(page) == [[key, "descending" if first == "ascending" else "ascending"]]
+
+
+FILTERS = [
+    ("by_word", {"q": "cirrus 7b"}, ["Cirrus2.5-7B-Instruct"]),
+    ("by_lab", {"lab": "Drift"}, ["drift2"]),
+    ("by_attention", {"attn": "MHA"}, ["Nord-7b-hf", "drift2"]),
+    ("by_size", {"pmin": "7B", "pmax": "10B"}, ["Aurora-8B", "Cirrus2.5-7B-Instruct"]),
+    ("by_context", {"cmin": "128K"}, ["Aurora-405B", "Aurora-8B"]),
+    ("by_context_below", {"cmax": "4k"}, ["Nord-7b-hf", "drift2"]),
+    ("by_nothing_that_is_there", {"q": "zzz"}, []),
+]
+
+
+@pytest.mark.parametrize(("asked", "left"), [f[1:] for f in FILTERS], ids=[f[0] for f in FILTERS])
+def test_filters(open_page, asked, left):
+    page = open_page()
+    for name, value in asked.items():
+        field = page.locator(f"[data-filter={name}]")
+        field.select_option(value) if name in {"lab", "arch", "attn"} else field.fill(value)
+    assert names(page) == left
+    assert page.locator("#count").text_content() == f"{len(left)} of {len(MODELS)} models"
+    assert page.locator("#nothing").is_visible() == (left == [])
+    state = page.url
+    page.reload()
+    assert page.url == state
+    assert names(page) == left
+
+
+def test_the_address_holds_the_state_and_only_that(open_page, address):
+    page = open_page()
+    assert page.url == address
+    page.locator("[data-filter=attn]").select_option("GQA")
+    page.locator("[data-filter=pmin]").fill("1B")
+    page.locator("#gallery th[data-key=kv] button").click()
+    page.locator("[data-unit=decimal]").click()
+    assert page.url == f"{address}?attn=GQA&pmin=1B&sort=kv&u=decimal"
+    shown = names(page)
+    page.reload()
+    assert names(page) == shown
+    assert order(page) == [["kv", "ascending"]]
+    assert page.locator("[data-filter=attn]").input_value() == "GQA"
+    page.locator("#gallery th[data-key=params] button").click()
+    page.locator("form .reset").click()
+    page.locator("[data-unit=binary]").click()
+    page.wait_for_url(address)
+    assert len(names(page)) == len(MODELS)
+
+
+def test_a_bad_address_is_ignored_and_said(open_page, address):
+    page = open_page("?lab=Nobody&pmin=many&sort=beauty&u=furlongs&utm_source=x")
+    assert len(names(page)) == len(MODELS)
+    assert order(page) == [["params", "descending"]]
+    note = page.locator("#url-note")
+    assert note.is_visible()
+    for part in ("lab=Nobody", "pmin=many", "sort=beauty", "u=furlongs"):
+        assert part in note.text_content()
+    assert page.url == f"{address}?utm_source=x"
+
+
+def test_a_bad_range_is_marked_and_filters_nothing(open_page):
+    page = open_page()
+    page.locator("[data-filter=pmin]").fill("lots")
+    assert page.locator("[data-filter=pmin]").get_attribute("aria-invalid") == "true"
+    assert len(names(page)) == len(MODELS)
+    assert "pmin" not in page.url
+
+
+def test_slash_goes_to_the_find_box(open_page):
+    page = open_page()
+    page.keyboard.press("/")
+    page.keyboard.type("ai/drift")  # a second slash is a letter
+    assert page.evaluate("document.activeElement.dataset.filter") == "q"
+    assert page.locator("[data-filter=q]").input_value() == "ai/drift"
+    assert names(page) == ["drift2"]
+
+
+def test_the_unit_is_remembered_on_other_pages(open_page):
+    page = open_page()
+    assert column(page, "weights")[1].isdigit()
+    weights = page.locator("tr[data-model='aurora-lab/Aurora-8B'] button[data-q='weights.bytes']")
+    assert weights.text_content() == "15.0\u202fGiB"
+    page.locator("[data-unit=decimal]").click()
+    assert weights.text_content() == "16.1\u202fGB"
+    page.locator("tr[data-model='aurora-lab/Aurora-8B'] th a").click()
+    page.wait_for_function("performance.getEntriesByName('rooflight-ready').length > 0")
+    assert page.locator(".tile button[data-q='weights.bytes']").text_content() == "16.1\u202fGB"
+
+
+def test_copied_rows_are_the_serializers_values(open_page, site, address):
+    rows = json.loads((site / "data" / "models.json").read_text(encoding="utf-8"))
+    page = open_page("?attn=MHA")
+    page.locator("[data-copy=csv]").click()
+    page.get_by_text("Copied").wait_for()
+    origin, header, *lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert origin == f"# Rooflight {address}?attn=MHA"
+    assert header.startswith(
+        "name,lab,arch,attn,params (parameters),active (parameters),layers (layers),width (elements)"
+    )
+    assert [line.split(",")[0] for line in lines] == ["Nord-7b-hf", "drift2"]
+    for line in lines:
+        cells = dict(zip(header.split(","), line.split(","), strict=True))
+        row = next(row for row in rows["rows"] if row["name"] == cells["name"])
+        quantities = rows["models"][row["id"]]["quantities"]
+        assert int(cells["params (parameters)"]) == quantities["params.total"]["value"]
+        assert int(cells["weights (bytes)"]) == quantities["weights.bytes"]["value"]
+    page.locator("[data-copy=json]").click()
+    page.wait_for_function("document.querySelector('[data-copy=json]').textContent === 'Copied'")
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
+    assert [row["name"] for row in copied] == ["Nord-7b-hf", "drift2"]
+    assert copied[0]["layers (layers)"] == 32
+    page.locator("[data-copy=link]").click()
+    page.wait_for_function("document.querySelector('[data-copy=link]').textContent === 'Copied'")
+    assert page.evaluate("navigator.clipboard.readText()") == f"{address}?attn=MHA"
+
+
+def test_filters_on_a_phone_open_on_demand(open_page):
+    page = open_page("", "phone")
+    assert not page.locator("[data-filter=lab]").is_visible()
+    page.locator(".more").tap()
+    assert page.locator("[data-filter=lab]").is_visible()
+    assert page.locator(".more").get_attribute("aria-expanded") == "true"
+
+
+# --- tips -------------------------------------------------------------------------------------------------------------
+
+TIP = "#formula-tip"
+
+
+def test_a_tip_tells_what_the_serializer_wrote(open_page, site):
+    data = json.loads((site / "data" / "models" / "aurora-lab--Aurora-8B.json").read_text(encoding="utf-8"))
+    model = data["models"]["aurora-lab/Aurora-8B"]
+    quantity = model["quantities"]["cache.bytes_per_token"]
+    page = open_page(INSPECTOR)
+    page.locator(".tile button[data-q='cache.bytes_per_token']").hover()
+    tip = page.locator(TIP)
+    text = tip.text_content()
+    assert quantity["label"] in text
+    assert f"= {quantity['exact']} bytes per token" in text
+    assert quantity["command"] in text
+    assert "2·32·8·128·2" in text
+    for name in data["formulas"][quantity["formula"]]["symbols"]:
+        assert f"{name}{model['symbols'][name]['exact']}{model['symbols'][name]['meaning']}" in text
+        assert model["symbols"][name]["source"] in text
+    assert tip.locator("math").count() == 2
+    assert tip.locator("math").first.bounding_box()["height"] > 10
+
+
+def test_a_hovered_tip_stays_while_pointed_at_and_goes_after(open_page):
+    page = open_page(INSPECTOR)
+    page.locator(".tile .big button").first.hover()
+    tip = page.locator(TIP)
+    tip.hover()
+    page.wait_for_timeout(400)
+    assert tip.is_visible()
+    page.mouse.move(5, 5)
+    tip.wait_for(state="hidden")
+
+
+def test_a_tip_by_keyboard(open_page):
+    page = open_page(INSPECTOR)
+    button = page.locator(".tile .big button").first
+    page.locator(".ident button").focus()
+    page.keyboard.press("Tab")
+    tip = page.locator(TIP)
+    assert tip.is_visible()
+    assert button.get_attribute("aria-expanded") == "true"
+    page.keyboard.press("Escape")
+    assert not tip.is_visible()
+    assert button.evaluate("(b) => b === document.activeElement")
+    page.keyboard.press("Enter")
+    assert tip.evaluate("(t) => t === document.activeElement")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.get_by_text("Copied").wait_for()
+    assert page.evaluate("navigator.clipboard.readText()") == "rooflight formula aurora-lab/Aurora-8B params.total"
+    page.keyboard.press("Escape")
+    assert button.evaluate("(b) => b === document.activeElement")
+    assert not tip.is_visible()
+
+
+def test_a_tip_by_tap_is_a_sheet_that_closes(open_page):
+    page = open_page(INSPECTOR, "phone")
+    page.locator(".tile .big button").first.tap()
+    box = page.locator(TIP).bounding_box()
+    assert (box["x"], round(box["width"]), round(box["y"] + box["height"])) == (0, 390, 844)
+    page.locator(f"{TIP} .close").tap()
+    assert not page.locator(TIP).is_visible()
+    page.locator(".tile .big button").first.tap()
+    page.locator("h1").tap()
+    assert not page.locator(TIP).is_visible()
+
+
+@pytest.mark.parametrize("height", [500, 900])
+def test_a_tip_never_covers_its_number_or_leaves_the_window(open_page, height):
+    page = open_page(INSPECTOR)
+    page.set_viewport_size({"width": 1440, "height": height})
+    for button in page.locator(
+        ".tile .big button, #costs tfoot td:visible button, #costs tbody tr:nth-child(3) td:visible button"
+    ).all():
+        button.scroll_into_view_if_needed()
+        button.click()
+        number, tip = button.bounding_box(), page.locator(TIP).bounding_box()
+        assert tip["y"] >= number["y"] + number["height"] or tip["y"] + tip["height"] <= number["y"]
+        assert tip["x"] >= 0
+        assert tip["x"] + tip["width"] <= 1440
+        assert tip["y"] >= 0
+        assert tip["y"] + tip["height"] <= height
+        page.keyboard.press("Escape")
+
+
+def test_every_number_of_a_page_opens(open_page):
+    page = open_page(INSPECTOR)
+    failed = page.evaluate("""() => [...document.querySelectorAll("button.q")].filter((button) => {
+      button.click();
+      const tip = document.getElementById("formula-tip");
+      const fine = tip.matches(":popover-open") && tip.querySelector(".result").textContent.length > 2;
+      button.click();
+      return !fine;
+    }).map((button) => button.dataset.q)""")
+    assert failed == []
+
+
+# --- inspector --------------------------------------------------------------------------------------------------------
+
+
+def test_the_phase_switch_is_in_the_address(open_page, address):
+    page = open_page(INSPECTOR)
+    row = page.locator("tr[id='node-layers.ffn.up_proj']")
+    assert row.locator("td.only-prefill").first.is_visible()
+    page.get_by_label("Decode").check()
+    assert row.locator("td.only-decode").first.is_visible()
+    assert not row.locator("td.only-prefill").first.is_visible()
+    assert page.url == f"{address}{INSPECTOR}?phase=decode"
+    page.reload()
+    assert row.locator("td.only-decode").first.is_visible()
+
+
+def test_a_bad_phase_is_ignored_and_said(open_page, address):
+    page = open_page(f"{INSPECTOR}?phase=training")
+    assert "phase=training" in page.locator("#url-note").text_content()
+    assert page.locator("input[value=prefill]").is_checked()
+    assert page.url == address + INSPECTOR
+
+
+def test_arrow_keys_walk_the_numbers(open_page):
+    page = open_page(INSPECTOR)
+    page.locator("tr[id='node-layers.ffn.up_proj'] td button").first.focus()
+    here = "document.activeElement.dataset.q"
+    assert page.evaluate(here) == "copies/layers.ffn.up_proj"
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate(here) == "params_each/layers.ffn.up_proj"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate(here) == "params_each/layers.ffn.down_proj"
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowLeft")
+    assert page.evaluate(here) == "copies/layers.ffn.up_proj"
+
+
+def test_views_are_shown_on_demand(open_page):
+    page = open_page(INSPECTOR)
+    view = page.locator("tr[id='node-layers.attention.split']")
+    assert not view.is_visible()
+    page.get_by_label("Show views").check()
+    assert view.is_visible()
+
+
+def test_copied_costs_are_of_the_phase_on_show(open_page):
+    page = open_page(f"{INSPECTOR}?phase=decode")
+    page.locator("[data-copy=csv]").click()
+    page.get_by_text("Copied").wait_for()
+    _, *lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    header, *rows = csv.reader(lines)
+    assert "decode_matmul_flops (FLOPs)" in header
+    assert "prefill" not in " ".join(header)
+    assert rows[-1][0] == "total"
+    assert {len(row) for row in rows} == {len(header)}
+
+
+# --- without JavaScript, with less motion, on paper -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_everything_reads_without_javascript(open_page, theme):
+    page = open_page("", theme=theme, java_script_enabled=False)
+    assert len(names(page)) == len(MODELS)
+    assert page.locator("tr[data-model='aurora-lab/Aurora-8B']").inner_text().startswith("Aurora-8B")
+    assert "8.03" in page.locator("tr[data-model='aurora-lab/Aurora-8B']").inner_text()
+    assert not page.locator("#filters").is_visible()
+    assert not page.locator("[data-copy]").first.is_visible()
+    page.locator("tr[data-model='aurora-lab/Aurora-8B'] th a").click()
+    assert page.locator(".tile").count() == 6
+    page.get_by_label("Decode").check()
+    assert page.locator("tr[id='node-layers.ffn.up_proj'] td.only-decode").first.is_visible()
+    page.locator(".derive summary").click()
+    assert page.locator(".formula math").first.is_visible()
+
+
+def test_motion_stops_when_asked(open_page):
+    page = open_page("", reduced_motion="reduce")
+    moving = page.evaluate("""() => [...document.querySelectorAll("*")].filter((e) => {
+      const s = getComputedStyle(e);
+      return parseFloat(s.transitionDuration) > 0 || parseFloat(s.animationDuration) > 0;
+    }).length""")
+    assert moving == 0
+
+
+def test_paper_shows_the_table_and_not_the_controls(open_page):
+    page = open_page(INSPECTOR)
+    page.emulate_media(media="print")
+    assert not page.locator(".bar").is_visible()
+    assert not page.locator("[data-copy]").first.is_visible()
+    assert page.locator("#costs").is_visible()
+
+
+def test_the_site_search_answers(open_page):
+    page = open_page()
+    page.locator(".md-search__input").click()
+    page.keyboard.type("Cirrus3")
+    page.locator(".md-search-result__link").first.wait_for()
+    page.locator(".md-search-result__link").first.click()
+    page.wait_for_url("**/models/Cirrus/Cirrus3-0.6B/**")
+
+
+def test_a_wrong_address_gets_the_sites_own_page(chromium, address):
+    page = chromium.new_page()
+    answer = page.goto(f"{address}nowhere/at/all")
+    assert answer.status == 404
+    assert page.locator("h1").text_content() == "No such page"
+    page.close()
