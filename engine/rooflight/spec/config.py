@@ -14,6 +14,7 @@ from rooflight.values import CONFIG_NAMES, SpecError
 _MAX_KEYS = 2_000
 _MAX_DEPTH = 12
 _MAX_LIST = 20_000
+_MAX_VALUES = 100_000
 
 
 class Config(NamedTuple):
@@ -68,10 +69,9 @@ def read_config(data: Any, where: str, keys: ConfigKeys) -> Config:
 
 def _bound(value: Any, where: str, depth: int, count: list[int]) -> None:
     count[0] += 1
-    if depth > _MAX_DEPTH or count[0] > _MAX_KEYS * 50:
-        raise SpecError(
-            "config-too-large", where, f"at most {_MAX_DEPTH} levels", "more", "pass the model's own config.json"
-        )
+    if depth > _MAX_DEPTH or count[0] > _MAX_VALUES:
+        most = f"{_MAX_DEPTH} levels" if depth > _MAX_DEPTH else f"{_MAX_VALUES:,} values"
+        raise SpecError("config-too-large", where, f"at most {most}", "more", "pass the model's own config.json")
     if isinstance(value, dict):
         mapping = cast("dict[str, Any]", value)
         if len(mapping) > _MAX_KEYS:

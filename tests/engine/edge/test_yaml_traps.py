@@ -1,8 +1,8 @@
 """YAML that readers disagree about is refused, with what to write instead."""
 
 import pytest
-from engine.cases import each_case, expect
 
+from engine.cases import each_case, expect
 from rooflight.edge.yaml_text import read_yaml
 from rooflight.values import SpecError
 
