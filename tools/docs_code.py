@@ -96,9 +96,11 @@ def functions() -> str:
     rows = []
     for name in rooflight.__all__:
         value = getattr(rooflight, name)
-        signature = str(inspect.signature(value)) if callable(value) else ""
-        text = re.sub(r"'([^']*)'", r"\1", signature.partition(" -> ")[0])
-        rows.append((code(name + text), inspect.getdoc(value).split("\n\n")[0]))
+        signature = inspect.signature(value)
+        plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        shown = signature.replace(parameters=plain, return_annotation=signature.empty)
+        first = (inspect.getdoc(value) or "").split("\n\n")[0].removeprefix("Return ")
+        rows.append((code(f"{name}{shown}"), first[:1].upper() + first[1:]))
     return table(("function", "returns"), rows)
 
 
