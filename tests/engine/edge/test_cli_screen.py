@@ -1,5 +1,7 @@
 """What people see on the screen: figures in words, tables that hold their facts."""
 
+import json
+
 import pytest
 from click.testing import CliRunner
 
@@ -48,7 +50,15 @@ def test_show_holds_its_facts():
         assert fact in out
 
 
-def test_show_warns_on_stderr_alone():
-    config = mini.FIXTURES / "tiny-config.json"
+def test_show_warns_on_stderr(tmp_path):
+    config = tmp_path / "config.json"
+    config.write_text(json.dumps({**mini.CONFIG, "act": "relu", "colour": "red", "draft_vocab_size": 9}))
     result = CliRunner().invoke(main, ["--specs", str(mini.FOLDER), "show", str(config)])
+    assert (
+        result.stderr
+        == """\
+warning config key draft_vocab_size = 9 is neither bound nor knowingly ignored by the spec tiny
+warning config key act = 'relu', but the spec tiny was written for 'silu' or 'gelu'
+"""
+    )
     assert "warning" not in result.stdout
