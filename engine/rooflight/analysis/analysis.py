@@ -33,7 +33,8 @@ class Analysis(NamedTuple):
     stored                (tensor, shape) of every weight, a tied one included
     weights_read, read, written, cache_read, cache_written    elements moved in the step
     cache                 what stays between steps, None for most nodes
-    copies                how many copies of the node the model holds
+    copies, active        how many copies of the node the model holds, and how many work on one token
+    attended              elements per position that attention reads as keys or values, 0 for other nodes
     """
 
     program: Program
@@ -50,7 +51,10 @@ class Analysis(NamedTuple):
     cache_read: Table[Value]
     cache_written: Table[Value]
     cache: Table[CacheFact | None]
+    attended: Table[Value]
     copies: Table[Value]
+    active: Table[Value]
+    inner: Table[tuple[Value, Value]]  # the same two within one layer
     group_copies: tuple[Value, ...]  # by group index
 
 
@@ -97,6 +101,9 @@ def evaluate(program: Program, binding: Mapping[str, Value]) -> Analysis:
             ],
             index,
         ),
-        copies=column("copies", [program.counts[step.node.group] for step in steps]),
+        attended=column("attended", [step.attended for step in steps]),
+        copies=Table("copies", [values[program.counts[s.node.group]] * values[s.copies] for s in steps], index),
+        active=Table("active", [values[program.counts[s.node.group]] * values[s.active] for s in steps], index),
+        inner=Table("inner", [(values[s.copies], values[s.active]) for s in steps], index),
         group_copies=tuple(values[slot] for slot in program.counts),
     )

@@ -35,6 +35,7 @@ class StepSize:
     """One step. `context` is what each sequence holds at its end, new tokens included.
 
     prefill processes context − prefix new positions; decode processes new_tokens at the end of the context.
+    With drafts, the heads that guess ahead are deployed too.
     """
 
     phase: str = "prefill"
@@ -43,6 +44,7 @@ class StepSize:
     prefix: int = 0
     new_tokens: int = 1
     counting: Counting = field(default_factory=Counting)
+    drafts: bool = False
 
     @property
     def new(self) -> int:
@@ -60,6 +62,8 @@ def step_size(
     new_tokens: int = 1,
     head: str = "last",
     attention: str = "exact",
+    decode: str = "variant",
+    drafts: bool = False,
 ) -> StepSize:
     """Return a step with defaults filled in. Raises SpecError for sizes no step can have."""
     if phase not in ("prefill", "decode"):
@@ -89,10 +93,10 @@ def step_size(
         raise SpecError(
             "bad-step", "new_tokens", f"at most the context of {size:,}", f"{new_tokens:,}", "raise context"
         )
-    for name, word in (("attention", attention), ("head", head)):
+    for name, word in (("attention", attention), ("head", head), ("decode", decode)):
         if word not in LEGAL_COUNTING[name]:
             raise SpecError("bad-step", name, " or ".join(LEGAL_COUNTING[name]), repr(word), f"correct {name}")
-    return StepSize(phase, batch, size, prefix, new_tokens, Counting(attention, head))
+    return StepSize(phase, batch, size, prefix, new_tokens, Counting(attention, head, decode), drafts)
 
 
 def numbers(model: Model, step: StepSize) -> dict[str, Value]:

@@ -87,6 +87,13 @@ FIGURES: dict[str, Figure] = {
         Figure("weights.bytes", "Weights", "byte", False, lambda a: summed(a, "stored_bytes", derive.stored_bytes(a))),
         Figure("cache.bytes", "Cache of one sequence at the context", "byte", False, derive.cache_bytes),
         Figure("cache.bytes_per_token", "Cache per token", "byte/token", False, derive.cache_bytes_per_token),
+        Figure(
+            "cache.bytes_per_token_decompressed",
+            "Cache per token if keys and values were kept as attention reads them",
+            "byte/token",
+            False,
+            derive.cache_bytes_per_token_decompressed,
+        ),
         Figure("cache.constant_bytes", "Cache that does not grow", "byte", False, derive.cache_constant_bytes),
         Figure(
             "cache.first_token_bytes", "Cache of the first token", "byte/token", False, derive.cache_first_token_bytes

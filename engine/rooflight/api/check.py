@@ -16,6 +16,6 @@ if TYPE_CHECKING:
 def check(model: Model) -> None:
     """Raise SpecError at the first thing that does not fit, whatever the config's values happen to hide."""
     for phase in ("prefill", "decode"):
-        read = reading(model, phase)
+        read = reading(model, phase, drafts=True)
         check_geometry(read.program, model.spec.dims, numbers(model, read.step))
         tensor_rows(model, read.numbers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rooflight.api.catalog import COLUMNS, FIGURES
+from rooflight.api.formula import json_number
 from rooflight.api.reading import reading
 
 if TYPE_CHECKING:
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 TOTALS = ("matmul_flops", "other_flops", "weight_bytes", "activation_bytes", "kv_bytes")
 
 
-def cost(model: Model, phase: str = "prefill", **knobs: int | str | None) -> dict[str, Any]:
+def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None) -> dict[str, Any]:
     """Return totals and per-node rows of one step; every figure of a row is of all copies of its node.
 
     Device-independent: FLOPs, and bytes in the config's dtype. SpecError for a step no model can take.
@@ -28,7 +29,7 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | None) -> dic
             "role": s.node.role,
             "component": s.node.component,
             "copies": copies,
-            "shape": list(shape),
+            "shape": [json_number(length) for length in shape],
             **{key: values[at] * copies for key, values in columns.items()},
         }
         for at, (s, shape, copies) in enumerate(
@@ -43,7 +44,8 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | None) -> dic
         "context": step.context,
         "prefix": step.prefix,
         "new_tokens": step.new,
-        "counting": {"attention": step.counting.attention, "head": step.counting.head},
+        "counting": step.counting._asdict(),
+        "drafts": step.drafts,
         "beyond_published_context": step.context > model.max_context,
         "dtype": model.dtype,
         "totals": {

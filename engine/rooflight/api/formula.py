@@ -8,13 +8,13 @@ from rooflight import derive
 from rooflight.api.binding import RUN_SYMBOLS, symbol_values
 from rooflight.api.catalog import COLUMNS, FIGURES
 from rooflight.api.reading import Reading, reading
-from rooflight.expr import definitions, free_symbols, latex, math_element, text, to_json, total
+from rooflight.expr import definitions, div, evaluate_tree, free_symbols, latex, math_element, text, to_json, total
 from rooflight.spec import nearest
 from rooflight.values import Quantity, SpecError
 
 if TYPE_CHECKING:
     from rooflight.analysis import Analysis
-    from rooflight.expr import Value
+    from rooflight.expr import Tree, Value
     from rooflight.spec import Model
 
 _PRINTERS = {"text": text, "latex": latex, "mathml": math_element}
@@ -89,14 +89,18 @@ def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity
     if name == "max_context":
         return Quantity(name, "Published context", read.model.max_context, "token", read.model.max_context)
     if name == "params.mtp":
-        return Quantity(name, "Draft-head parameters", 0, "parameter", 0)
+        return read.with_drafts.quantity(name, "Draft-head parameters", "parameter", derive.params_draft)
     known = figure_names()
     raise SpecError("unknown-figure", name, "one of " + ", ".join(known), name, nearest(name, known))
 
 
 def _layers(analysis: Analysis) -> Value:
     groups = analysis.program.graph.groups
-    counts = [n for n, group in zip(analysis.group_copies, groups, strict=True) if group.layers is not None]
+    counts = [
+        n
+        for n, group in zip(analysis.group_copies, groups, strict=True)
+        if group.layers is not None and group.part == "main"
+    ]
     return total(counts)
 
 
@@ -113,12 +117,17 @@ def _of_part(read: Reading, name: str, path: str) -> Quantity | None:
     for instance in graph.instances:
         if instance.path == path and name == "params.component":
             inside = list(range(instance.first, instance.last))
-            return _params_of(read, f"{name}/{path}", "Parameters of one copy", inside)
+            return _params_of(read, f"{name}/{path}", "Parameters of one copy", inside, instance.copies)
     return None
 
 
-def _params_of(read: Reading, key: str, label: str, inside: list[int]) -> Quantity:
-    return read.quantity(key, label, "parameter", lambda a: total([a.params.values[index] for index in inside]))
+def _params_of(read: Reading, key: str, label: str, inside: list[int], copies: Tree = 1) -> Quantity:
+    def held(analysis: Analysis) -> Value:
+        params, inner = analysis.params.values, analysis.inner.values
+        every = evaluate_tree(copies, analysis.binding.__getitem__)
+        return total([params[index] * div(inner[index][0], every) for index in inside])
+
+    return read.quantity(key, label, "parameter", held)
 
 
 # Figures of what one node keeps in the cache, in all layers.

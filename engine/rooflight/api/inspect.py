@@ -171,9 +171,14 @@ def _rows(model: Model, columns: Mapping[str, _Columns]) -> tuple[NodeRow, ...]:
                 op=step.node.op.name,
                 summary=step.node.op.summary,
                 copies=read_quantity(own.read, "copies", node),
-                params=own.each("params", at, node),
-                params_all=own.all_copies("params", at, node),
-                stored_bytes=own.all_copies("stored_bytes", at, node),
+                **{
+                    name: figure if step.node.part_of is None else figure._replace(value=0, formula=0)
+                    for name, figure in (
+                        ("params", own.each("params", at, node)),
+                        ("params_all", own.all_copies("params", at, node)),
+                        ("stored_bytes", own.all_copies("stored_bytes", at, node)),
+                    )
+                },
                 tensors=tuple(tensors.get(node, ())),
                 phases={
                     phase: _figures(c, index[phase][node], node) for phase, c in columns.items() if node in index[phase]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from rooflight.analysis import Analysis, evaluate
-from rooflight.api.binding import StepSize, numbers, step_size, symbols
+from rooflight.api.binding import numbers, step_size, symbols
 from rooflight.graph import expand
 from rooflight.values import Quantity
 from rooflight.walk import compile_graph
@@ -15,6 +15,7 @@ from rooflight.walk import compile_graph
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rooflight.api.binding import StepSize
     from rooflight.expr import Value
     from rooflight.spec import Model
     from rooflight.walk import Program
@@ -31,7 +32,11 @@ class Reading:
     @cached_property
     def program(self) -> Program:
         """The model's structure in this phase."""
-        return self.compiled or compile_graph(expand(self.model, self.step.phase), self.step.counting)
+        if self.compiled is not None:
+            return self.compiled
+        counting = self.step.counting
+        graph = expand(self.model, self.step.phase, drafts=self.step.drafts, variants=counting.decode == "variant")
+        return compile_graph(graph, counting)
 
     @cached_property
     def numbers(self) -> Analysis:
@@ -49,11 +54,14 @@ class Reading:
 
     def at(self, context: int) -> Reading:
         """Return the same model in a step of another context."""
-        step = self.step
-        moved = StepSize(step.phase, step.batch, context, step.prefix, step.new_tokens, step.counting)
-        return Reading(self.model, moved, self.program)
+        return Reading(self.model, replace(self.step, context=context), self.program)
+
+    @cached_property
+    def with_drafts(self) -> Reading:
+        """The same step with draft heads deployed."""
+        return self if self.step.drafts else Reading(self.model, replace(self.step, drafts=True))
 
 
-def reading(model: Model, phase: str = "prefill", **knobs: int | str | None) -> Reading:
+def reading(model: Model, phase: str = "prefill", **knobs: int | str | bool | None) -> Reading:
     """Return a Reading of a step; knobs as in step_size. Raises SpecError for sizes no step can have."""
     return Reading(model, step_size(model, phase, **knobs))  # type: ignore[reportArgumentType]

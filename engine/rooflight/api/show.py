@@ -42,11 +42,12 @@ def show(model: Model) -> dict[str, Any]:
             "total": derive.params_total(facts),
             "active": derive.params_active(facts),
             "embedding": derive.params_of_role(facts, "embedding"),
-            "mtp": 0,
+            "mtp": derive.params_draft(read.with_drafts.numbers),
             "by_role": derive.params_by_role(facts),
         },
         "cache": {
             "bytes_per_token": derive.cache_bytes_per_token(facts),
+            "bytes_per_token_decompressed": derive.cache_bytes_per_token_decompressed(facts),
             "constant_bytes": derive.cache_constant_bytes(facts),
             "entries": cache,
         },
@@ -79,11 +80,16 @@ def model_row(model: Model) -> dict[str, Any]:
         "attention": attention_label(read),
         "params_total": derive.params_total(facts),
         "params_active": derive.params_active(facts),
-        "layers": sum(map(len, model.layers.values())),
+        "layers": layer_count(read),
         "max_context": model.max_context,
         "cache_bytes_per_token": derive.cache_bytes_per_token(facts),
         "dtype": model.dtype,
     }
+
+
+def layer_count(read: Reading) -> int:
+    """Return the layers of the main model."""
+    return sum(len(g.layers) for g in read.program.graph.groups if g.layers is not None and g.part == "main")
 
 
 def attention_label(read: Reading) -> str:

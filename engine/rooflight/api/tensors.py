@@ -28,17 +28,37 @@ class TensorRow:
 
 
 def tensor_rows(model: Model, analysis: Analysis) -> tuple[TensorRow, ...]:
-    """Return every stored parameter tensor, in walking order. SpecError for a weight the spec gives no name."""
-    rows: list[TensorRow] = []
-    for step, (_, stored) in zip(analysis.program.steps, analysis.stored.items(), strict=True):
+    """Return every stored parameter tensor, in walking order. SpecError for a weight the spec gives no name.
+
+    One row holds the tensors that differ only in numbers: of layers, whatever block they use, and of experts.
+    """
+    layers: dict[tuple[str, tuple[int, ...], str], list[int]] = {}
+    copies: dict[tuple[str, tuple[int, ...], str], int] = {}
+    nodes: dict[tuple[str, tuple[int, ...], str], str] = {}
+    rows = zip(analysis.program.steps, analysis.stored.values, analysis.inner.values, strict=True)
+    for step, stored, (inner, _) in rows:
         node = step.node
-        if node.tied_to is not None or not stored:
+        if node.tied_to is not None:
             continue
         group = analysis.program.graph.groups[node.group]
-        module = module_name(model, node, group)
-        count = 1 if group.layers is None else len(group.layers)
-        rows += [TensorRow(f"{module}.{name}", shape, model.dtype, count, node.id) for name, shape in stored]
-    return tuple(rows)
+        for weight, shape in stored:
+            pattern = tensor_name(model, node, group, weight)
+            apart = "{e}" in pattern  # one tensor per copy; else one tensor holds them all
+            name = pattern.replace("{e}", "{" + ranges(range(inner)) + "}")
+            key = (name, shape if apart or inner == 1 else (inner, *shape), model.dtype)
+            layers.setdefault(key, []).extend(group.layers or ())
+            copies[key] = inner if apart else 1
+            nodes.setdefault(key, node.id)
+    return tuple(
+        TensorRow(
+            name.replace("{i}", "{" + ranges(sorted(found)) + "}"),
+            shape,
+            dtype,
+            copies[name, shape, dtype] * (len(found) or 1),
+            nodes[name, shape, dtype],
+        )
+        for (name, shape, dtype), found in layers.items()
+    )
 
 
 def buffer_rows(model: Model) -> tuple[TensorRow, ...]:
@@ -58,19 +78,21 @@ def _dim(model: Model, name: str) -> Any:
     return model.dims[name]
 
 
-def module_name(model: Model, node: Node, group: Group) -> str:
-    """Return the checkpoint's name for a node: the longest path the spec maps, and the rest of the path after it."""
+def tensor_name(model: Model, node: Node, group: Group, weight: str) -> str:
+    """Return the checkpoint's name for a weight: the longest path the spec maps, and the rest of the path after it.
+
+    {i} stands for the layer's number and {e} for the copy's.
+    """
     inner = node.id.removeprefix(group.name + ".")
-    parts = [group.stage, *inner.split(".")]
+    parts = [group.stage, *inner.split("."), weight]
     for length in range(len(parts), 0, -1):
         pattern = model.spec.modules.get(".".join(parts[:length]))
         if pattern is not None:
-            name = ".".join((pattern, *parts[length:]))
-            return name if group.layers is None else name.replace("{i}", "{" + ranges(group.layers) + "}")
+            return ".".join((pattern, *parts[length:]))
     raise SpecError(
         "unnamed-tensor",
         f"{model.spec.where} checkpoint.modules",
-        f"a checkpoint name for {'.'.join(parts)}",
+        f"a checkpoint name for {'.'.join(parts[:-1])}",
         "none",
         "map the path, or a part of it from the front, to the module's name",
     )

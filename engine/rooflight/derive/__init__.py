@@ -3,19 +3,28 @@
 from rooflight.derive.cache import (
     cache_bytes,
     cache_bytes_per_token,
+    cache_bytes_per_token_decompressed,
     cache_constant_bytes,
     cache_first_token_bytes,
     entry_bytes,
     entry_bytes_per_token,
 )
-from rooflight.derive.params import params_active, params_by_role, params_of_role, params_total, stored_bytes
+from rooflight.derive.params import (
+    params_active,
+    params_by_role,
+    params_draft,
+    params_of_role,
+    params_total,
+    stored_bytes,
+)
 from rooflight.derive.totals import summed
-from rooflight.derive.traffic import activation_bytes, kv_bytes, weight_bytes
+from rooflight.derive.traffic import activation_bytes, kv_bytes, read_shares, weight_bytes
 
 __all__ = [
     "activation_bytes",
     "cache_bytes",
     "cache_bytes_per_token",
+    "cache_bytes_per_token_decompressed",
     "cache_constant_bytes",
     "cache_first_token_bytes",
     "entry_bytes",
@@ -23,8 +32,10 @@ __all__ = [
     "kv_bytes",
     "params_active",
     "params_by_role",
+    "params_draft",
     "params_of_role",
     "params_total",
+    "read_shares",
     "stored_bytes",
     "summed",
     "weight_bytes",

@@ -36,6 +36,30 @@ def cache_first_token_bytes(analysis: Analysis) -> Value:
     return summed(analysis, "cache_first", _column(analysis, lambda e: e.width))
 
 
+def cache_bytes_per_token_decompressed(analysis: Analysis) -> Value:
+    """Bytes one more token would add if the keys and values that attention reads were kept as they are.
+
+    Equal to cache_bytes_per_token where no key or value is rebuilt from something smaller. Entries that have reached
+    their cap add nothing, as there.
+    """
+    width = analysis.binding["b_kv"]
+    masks = _masks(analysis)
+    column = [
+        0 if masks[index] == "sliding" else elements * width for index, elements in enumerate(analysis.attended.values)
+    ]
+    return summed(analysis, "cache_decompressed", column)
+
+
+def _masks(analysis: Analysis) -> list[str]:
+    """The mask of each attention node, also of those behind the scores."""
+    masks: list[str] = []
+    for step in analysis.program.steps:
+        own = step.node.choices.get("mask")
+        first = step.node.inputs[0] if step.node.inputs else -1
+        masks.append(own or (masks[first] if first >= 0 else ""))
+    return masks
+
+
 def entry_bytes(analysis: Analysis) -> list[Value]:
     """Bytes each node keeps of one sequence at the end of the step, one copy; 0 for most nodes."""
     return _column(analysis, lambda e: e.width * e.positions)

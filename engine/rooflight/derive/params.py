@@ -7,24 +7,40 @@ from typing import TYPE_CHECKING
 from rooflight.derive.totals import summed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rooflight.analysis import Analysis
     from rooflight.expr import Value
 
 
 def params_total(analysis: Analysis) -> Value:
-    """All learned elements of the main model."""
-    return summed(analysis, "params", analysis.params.values)
+    """All learned elements of the main model, draft heads apart."""
+    return summed(analysis, "params", analysis.params.values, _of_part(analysis, "main"))
+
+
+def params_draft(analysis: Analysis) -> Value:
+    """Learned elements of the draft heads, their own copies of embedding and head included, as stored."""
+    return summed(analysis, "params", analysis.params.values, _of_part(analysis, "draft"))
+
+
+def _of_part(analysis: Analysis, part: str) -> Callable[[int], bool]:
+    steps, groups = analysis.program.steps, analysis.program.graph.groups
+    return lambda index: groups[steps[index].node.group].part == part
 
 
 def params_active(analysis: Analysis) -> Value:
-    """Learned elements that work on one token: all of them while every op uses its whole weight."""
-    return params_total(analysis)
+    """Learned elements that work on one token: of routed experts only the chosen ones."""
+    return summed(analysis, "active", analysis.params.values, _of_part(analysis, "main"), active=True)
 
 
 def params_of_role(analysis: Analysis, role: str) -> Value:
     """Learned elements of the nodes of one role."""
-    roles = analysis.role.values
-    return summed(analysis, f"params_{role}", analysis.params.values, lambda index: roles[index] == role)
+    roles, main = analysis.role.values, _of_part(analysis, "main")
+
+    def keep(index: int) -> bool:
+        return roles[index] == role and main(index)
+
+    return summed(analysis, f"params_{role}", analysis.params.values, keep)
 
 
 def params_by_role(analysis: Analysis) -> dict[str, Value]:

@@ -13,16 +13,25 @@ if TYPE_CHECKING:
     from rooflight.expr import Value
 
 
-def summed(analysis: Analysis, label: str, column: Sequence[Value], keep: Callable[[int], bool] | None = None) -> Value:
-    """Return Σ over groups of copies × the group's own sum, over the nodes `keep` accepts by index.
+def summed(
+    analysis: Analysis,
+    label: str,
+    column: Sequence[Value],
+    keep: Callable[[int], bool] | None = None,
+    *,
+    active: bool = False,
+) -> Value:
+    """Return Σ over groups of layers × the layer's own sum, over the nodes `keep` accepts by index.
 
-    A formula names each group's sum `<label>_<group>` and stays a sum: n_dense·flops_dense + n_moe·flops_moe.
+    `column` holds figures of one copy; `active` counts the copies that work on one token instead of all. A formula
+    names each group's sum `<label>_<group>` and stays a sum: n_dense·flops_dense + n_moe·flops_moe.
     """
     steps = analysis.program.steps
     parts: dict[int, list[Value]] = {}
+    inner = analysis.inner.values
     for index, value in enumerate(column):
         if keep is None or keep(index):
-            parts.setdefault(steps[index].node.group, []).append(value)
+            parts.setdefault(steps[index].node.group, []).append(value * inner[index][active])
     return total([_group(analysis, label, group, values) for group, values in parts.items()])
 
 

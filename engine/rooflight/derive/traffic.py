@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rooflight.expr import total
+from rooflight.expr import div, power, prod, total
 
 if TYPE_CHECKING:
     from rooflight.analysis import Analysis
@@ -12,9 +12,32 @@ if TYPE_CHECKING:
 
 
 def weight_bytes(analysis: Analysis) -> list[Value]:
-    """Weights read: each stored element once, of a looked-up table only the rows asked for."""
+    """Weights read, on average over the copies: each stored element once, of a table only the rows asked for.
+
+    Of experts, only those that some token of the step chose are read.
+    """
     width = analysis.binding["b_w"]
-    return [elements * width for elements in analysis.weights_read.values]
+    shares = read_shares(analysis)
+    return [elements * width * share for elements, share in zip(analysis.weights_read.values, shares, strict=True)]
+
+
+def read_shares(analysis: Analysis) -> list[Value]:
+    """Expected share of each node's copies that some token needs: 1 − (1 − active/copies)^tokens.
+
+    Tokens choose independently and uniformly. A router that was trained towards balance spreads a batch further, so
+    this is a floor on what is read.
+    """
+    tokens = prod((analysis.binding["B"], analysis.binding["s_q"], 1.0))
+    known: dict[tuple[Value, Value], Value] = {}
+    shares: list[Value] = []
+    for copies, active in analysis.inner.values:
+        if copies is active or (type(copies) is int and copies == active):
+            shares.append(1)
+            continue
+        if (copies, active) not in known:
+            known[copies, active] = 1 - power(1 - div(active, copies), tokens)
+        shares.append(known[copies, active])
+    return shares
 
 
 def activation_bytes(analysis: Analysis) -> list[Value]:

@@ -85,6 +85,14 @@ def _step_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 help="Prefill: positions that get logits.",
             ),
             click.option(
+                "--decode",
+                type=click.Choice(["variant", "same"]),
+                default="variant",
+                show_default=True,
+                help="Decode: let latent attention work on the latent, or rebuild keys and values as in prefill.",
+            ),
+            click.option("--drafts", is_flag=True, help="Deploy the heads that guess ahead (MTP) too."),
+            click.option(
                 "--attention",
                 type=click.Choice(["exact", "square"]),
                 default="exact",

@@ -89,7 +89,7 @@ def explain(
 def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) -> list[dict[str, Any]]:
     """Return the tensors a checkpoint holds, layers written as ranges; with buffers, what old files add."""
     model = load(target, specs=specs)
-    rows = api.tensor_rows(model, api.reading(model).numbers)
+    rows = api.tensor_rows(model, api.reading(model, drafts=True).numbers)
     if buffers:
         rows = (*rows, *api.buffer_rows(model))
     return [{"name": r.name, "shape": list(r.shape), "dtype": r.dtype, "count": r.count} for r in rows]

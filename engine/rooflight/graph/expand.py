@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from rooflight.dims import RUN
-from rooflight.expr import Tree, names, print_tree
+from rooflight.expr import Tree, evaluate_tree, names, print_tree
 from rooflight.graph.graph import POSITIONS, TOKENS, Graph, Group, Instance, Kept, Node, Seam
 from rooflight.graph.order import ordered
 from rooflight.ops import OPS, Op
@@ -21,6 +22,7 @@ from rooflight.spec import (
     nearest,
     switch_value,
 )
+from rooflight.spec.config import config_number
 from rooflight.values import SpecError
 
 PHASES = ("prefill", "decode")
@@ -30,11 +32,15 @@ _MAX_NODES = 20_000
 Scope = Mapping[str, Tree]  # a component's names in the model's terms; a missing name means itself
 
 
-def expand(model: Model, phase: str) -> Graph:
-    """Return the model's graph in one phase. Raises SpecError where parts do not fit together."""
+def expand(model: Model, phase: str, *, drafts: bool = False, variants: bool = True) -> Graph:
+    """Return the model's graph in one phase. Raises SpecError where parts do not fit together.
+
+    drafts    also the heads that guess ahead
+    variants  in decode, put a component's decode variant in its place
+    """
     if phase not in PHASES:
         raise SpecError("unknown-phase", "phase", "prefill or decode", phase, nearest(phase, PHASES))
-    return _Expansion(model, phase).run()
+    return _Expansion(model, phase, drafts=drafts, variants=variants and phase == "decode").run()
 
 
 @dataclass(slots=True)
@@ -48,12 +54,16 @@ class _Place:
     depth: int
     ops: Mapping[str, Op]
     components: Mapping[str, ComponentSpec]
+    copies: Tree = 1
+    active: Tree = 1
 
 
 @dataclass(slots=True)
 class _Expansion:
     model: Model
     phase: str
+    drafts: bool
+    variants: bool
     nodes: list[Node] = field(default_factory=list[Node])
     groups: list[Group] = field(default_factory=list[Group])
     instances: list[Instance] = field(default_factory=list[Instance])
@@ -63,14 +73,16 @@ class _Expansion:
     def run(self) -> Graph:
         outputs: dict[str, tuple[int, ...]] = {"tokens": (TOKENS,), "positions": (POSITIONS,)}
         for stage in self.model.spec.stages:
+            if stage.part == "draft" and not self.drafts:
+                continue
             inputs = tuple(node for name in stage.inputs for node in outputs[name])
             outputs[stage.name] = self._stage(stage, inputs)
         return Graph(self.phase, tuple(self.nodes), tuple(self.groups), tuple(self.instances), tuple(self.seams))
 
     def _stage(self, stage: Stage, inputs: tuple[int, ...]) -> tuple[int, ...]:
         if stage.use is not None:
-            self.groups.append(Group(stage.name, stage.name, None, None, 1))
-            outputs = self._use(stage.use, inputs, self._root(stage.name, stage.name), {}, stage.tie)
+            self.groups.append(Group(stage.name, stage.name, None, None, 1, stage.part))
+            outputs = self._use(self._chosen(stage.use), inputs, self._root(stage.name, stage.name), {}, stage.tie)
             if stage.tie is not None and f"{stage.name}.{stage.tie.node}" not in self.ids:
                 raise SpecError(
                     "unknown-node", stage.tie.where, f"a node of {stage.name}", stage.tie.node, "name the tied node"
@@ -86,20 +98,33 @@ class _Expansion:
             name = f"{stage.name}.{block}" if many else stage.name
             count = self.model.counts[stage.name, block]
             self._check_names(count, {}, stage.where)
-            indices = tuple(index for index, kind in enumerate(layers) if kind == block)
-            self.groups.append(Group(name, stage.name, block, indices, count))
-            use = self.model.spec.blocks[block]
+            first = evaluate_tree(stage.first, self.model.dims.__getitem__)
+            indices = tuple(first + index for index, kind in enumerate(layers) if kind == block)
+            self.groups.append(Group(name, stage.name, block, indices, count, stage.part))
+            use = self._chosen(self.model.spec.blocks[block])
             outputs = self._use(use, inputs, self._root(name, block), {}, None)
-            if len(outputs) != 1 or len(inputs) != 1:
+            if len(outputs) != 1:
                 raise SpecError(
                     "carried-stream",
                     use.where,
-                    "a block that takes and gives the carried stream alone",
-                    f"{len(inputs)} inputs, {len(outputs)} outputs",
-                    "give the block one input and one output",
+                    "a block that gives the carried stream alone",
+                    f"{len(outputs)} outputs",
+                    "give the block one output",
                 )
             self.seams.append(Seam(stage.carries or "", inputs[0], outputs[0], use.where))
         return outputs
+
+    def _chosen(self, use: Use) -> Use:
+        """Let the config decide between cases."""
+
+        def look_up(name: str) -> Any:
+            if not name.startswith("config."):
+                return self.model.dims[name]
+            key = name.removeprefix("config.")
+            config = self.model.config
+            return config_number(config, key, flags=True) if config.facts.get(key.split(".")[0]) is not None else 0
+
+        return next((case for when, case in use.cases if evaluate_tree(when, look_up)), use)
 
     def _root(self, path: str, slot: str) -> _Place:
         return _Place(path, slot, len(self.groups) - 1, {}, 0, {}, {})
@@ -157,6 +182,8 @@ class _Expansion:
             place.depth + 1,
             {**place.ops, **component.ops},
             {**place.components, **component.components},
+            place.copies,
+            place.active,
         )
         self.instances.append(Instance(place.path, place.slot, component, place.group, first, first, place.scope))
         mine = len(self.instances) - 1
@@ -167,14 +194,14 @@ class _Expansion:
             else:
                 at[node.name] = self._node(node, component, use, sources, inner, switches, tie)
         self.instances[mine] = Instance(
-            place.path, place.slot, component, place.group, first, len(self.nodes), place.scope
+            place.path, place.slot, component, place.group, first, len(self.nodes), place.scope, place.copies
         )
         return tuple(at[name] for name in component.outputs)
 
     def _find(self, name: str, place: _Place, where: str) -> ComponentSpec:
         library, spec = self.model.library, self.model.spec
         component = find_component(library, spec, name, place.components, where)
-        if self.phase == "decode" and component.decode_variant is not None:
+        if self.variants and component.decode_variant is not None:
             return find_component(library, spec, component.decode_variant, place.components, component.where)
         return component
 
@@ -202,6 +229,7 @@ class _Expansion:
                     "none",
                     f"fill the slot {node.slot}",
                 )
+            filled = self._chosen(filled)
             wanted = component.slots[node.slot]
             found = self._find(filled.component, place, filled.where)
             if found.role != wanted:
@@ -225,6 +253,8 @@ class _Expansion:
             place.depth,
             place.ops,
             place.components,
+            _times(place.copies, self._lower(node.copies, place.scope, node.where)),
+            _times(place.active, self._lower(node.active or node.copies, place.scope, node.where)),
         )
         outputs = self._use(filled, sources, inner, switches, None)
         if len(outputs) != 1:
@@ -287,6 +317,9 @@ class _Expansion:
                 group=place.group,
                 kept=kept,
                 tied_to=tied_to,
+                part_of=None if node.part_of is None else f"{place.path}.{node.part_of}",
+                copies=place.copies,
+                active=place.active,
                 where=f"{node.where.split(' ')[0]} {path}",
             )
         )
@@ -337,6 +370,10 @@ class _Expansion:
                 f"{name} in {print_tree(tree)}",
                 nearest(name, (*scope, *table)),
             )
+
+
+def _times(a: Tree, b: Tree) -> Tree:
+    return b if a == 1 else a if b == 1 else ("*", a, b)
 
 
 def substitute(tree: Tree, scope: Scope) -> Tree:

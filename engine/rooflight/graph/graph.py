@@ -24,7 +24,11 @@ class Kept(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One op in its place. `inputs` are indices of earlier nodes; `dims` are in the model's names."""
+    """One op in its place. `inputs` are indices of earlier nodes; `dims` are in the model's names.
+
+    copies    how many of the node one layer holds, e.g. one per expert
+    active    how many of them work on one token
+    """
 
     id: str
     op: Op
@@ -37,6 +41,9 @@ class Node(NamedTuple):
     group: int
     kept: Kept | None
     tied_to: str | None
+    part_of: str | None
+    copies: Tree
+    active: Tree
     where: str
 
 
@@ -49,6 +56,7 @@ class Group:
     block: str | None
     layers: tuple[int, ...] | None
     count: Tree
+    part: str = "main"
 
 
 class Instance(NamedTuple):
@@ -61,6 +69,7 @@ class Instance(NamedTuple):
     first: int
     last: int
     dims: Mapping[str, Tree]
+    copies: Tree = 1
 
 
 class Seam(NamedTuple):

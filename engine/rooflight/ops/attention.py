@@ -32,7 +32,9 @@ OPS = (
         family="attention",
         summary="softmax of the scores over the keys a query may see",
         axes="x[b h s t] -> [b h s t]",
-        other="5 * b * h * pairs",  # maximum, subtract, exponential, add up, divide
+        weights={"sinks?": "[h]"},
+        other="5 * b * h * pairs + sinks * 3 * b * h * s",  # maximum, subtract, exponential, add up, divide; a sink is
+        # one more key of each query: subtract, exponential, add up
         counts=("pairs",),
         on_chip=True,
     ),

@@ -38,4 +38,41 @@ OPS = (
         axes="x[...] -> [...]",
         other="8 * rows",  # cube (2), scale, add, scale, tanh, add, multiply, as the tanh form is written
     ),
+    op(
+        "sigmoid",
+        family="elementwise",
+        summary="one over one plus the exponential of minus x",
+        axes="x[...] -> [...]",
+        other="3 * rows",  # exponential, add, divide
+    ),
+    op(
+        "softmax",
+        family="elementwise",
+        summary="softmax over the last axis",
+        axes="x[... n] -> [... n]",
+        other="5 * rows * n",  # maximum, subtract, exponential, add up, divide
+    ),
+    op(
+        "add_vector",
+        family="elementwise",
+        summary="add a stored vector to the last axis",
+        axes="x[... n] -> [... n]",
+        weights={"weight": "[n]"},
+        other="rows * n",
+    ),
+    op(
+        "concat",
+        family="copy",
+        summary="copy two tensors side by side along the last axis",
+        axes="x[... left], y[... right] -> [... both]",
+        lengths={"both": "left + right"},
+    ),
+    op(
+        "clamped_swiglu",
+        family="elementwise",
+        summary="halves of one tensor clamped, one gating the other through a scaled sigmoid, plus one",
+        axes="x[... both] -> [... half]",
+        lengths={"half": "both / 2"},
+        other="9 * rows * half",  # clamp (3), scale, sigmoid (3), add one, two products less the shared scale
+    ),
 )

@@ -32,4 +32,13 @@ OPS = (
         weights={"weight": "[entries width]"},
         reads="min(rows, entries) * width",  # a gather: at most the rows asked for, and never more than there are
     ),
+    op(
+        "linear_per_head",
+        family="linear",
+        summary="multiply the last axis by a stored matrix of each head's own",
+        axes="x[... heads in] -> [... heads out]",
+        dims=("heads", "in", "out"),
+        weights={"weight": "[heads out in]"},
+        matmul="2 * rows * heads * in * out",
+    ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from rooflight.dims import Axes, DimMap, parse_axes, parse_dim_map
+from rooflight.dims import Axes, AxesError, DimMap, parse_axes, parse_dim_map
 from rooflight.expr import Tree, parse_length
 
 
@@ -27,8 +27,11 @@ class Op(NamedTuple):
     switches  yes/no fields a node may set, off by default
     choices   named fields a node may set and their legal words; the first is the default
     counts    names that a rule computes: `pairs`, the (query, key) pairs a mask lets through
+    lengths   axis names whose length follows from the others
     reads     weight elements read in one step; None means each stored element once
     view      moves no bytes and computes nothing: the output is another look at the inputs
+    narrows   a view of a part of its input
+    repeats   a view that shows the same elements several times
     on_chip   its output stays inside the kernel that consumes it
     """
 
@@ -44,7 +47,10 @@ class Op(NamedTuple):
     switches: tuple[str, ...]
     choices: Mapping[str, tuple[str, ...]]
     counts: tuple[str, ...]
+    lengths: Mapping[str, Tree]
     view: bool
+    narrows: bool
+    repeats: bool
     on_chip: bool
     axes: str = ""  # the line as written, for messages and tables
 
@@ -63,7 +69,10 @@ def op(
     switches: Sequence[str] = (),
     choices: Mapping[str, tuple[str, ...]] | None = None,
     counts: Sequence[str] = (),
+    lengths: Mapping[str, str] | None = None,
     view: bool = False,
+    narrows: bool = False,
+    repeats: bool = False,
     on_chip: bool = False,
 ) -> Op:
     """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
@@ -74,7 +83,9 @@ def op(
     for key, shape in (weights or {}).items():
         optional = key.endswith("?")
         tensor = key.rstrip("?")
-        stored.append(Weight(tensor, parse_axes(shape.strip("[]")), tensor if optional else None))
+        if not (shape.startswith("[") and shape.endswith("]")):
+            raise AxesError(f"a weight's axes stand in brackets: {shape!r}")
+        stored.append(Weight(tensor, parse_axes(shape[1:-1]), tensor if optional else None))
     return Op(
         name=name,
         family=family,
@@ -88,11 +99,14 @@ def op(
         switches=tuple(dict.fromkeys((*switches, *(w.switch for w in stored if w.switch)))),
         choices=dict(choices or {}),
         counts=tuple(counts),
+        lengths={name: parse_length(text) for name, text in (lengths or {}).items()},
         view=view,
+        narrows=narrows,
+        repeats=repeats,
         on_chip=on_chip,
         axes=axes,
     )
 
 
 def _formula(text: str | int) -> Tree:
-    return text if isinstance(text, int) else parse_length(text)
+    return parse_length(text)

@@ -1,8 +1,8 @@
 """Every primitive op, one row each."""
 
-from rooflight.ops import attention, elementwise, linear, norm, view
+from rooflight.ops import attention, elementwise, linear, norm, routing, view
 from rooflight.ops.record import Op
 
 OPS: dict[str, Op] = {
-    record.name: record for family in (linear, norm, attention, elementwise, view) for record in family.OPS
+    record.name: record for family in (linear, norm, attention, elementwise, routing, view) for record in family.OPS
 }

@@ -19,7 +19,7 @@ from rooflight.spec.config import (
     stored_dtype,
 )
 from rooflight.spec.reader import described
-from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Schedule, Switch
+from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Rule, Schedule, Switch, Use
 from rooflight.values import SpecError
 
 _MAX_LAYERS = 4_096
@@ -243,7 +243,7 @@ def _layers(
         def at(name: str, i: int = i) -> int | Fraction:
             return i if name == "i" else look_up(name)
 
-        chosen = next((r.block for r in schedule.rules if r.when is None or _evaluated(r.when, at, config.where)), None)
+        chosen = next((r.block for r in schedule.rules if _holds(r, i, at, config)), None)
         if chosen is None:
             raise SpecError(
                 "schedule-gap",
@@ -268,6 +268,24 @@ def _layers(
                 "correct count or when",
             )
     return tuple(blocks), {rule.block: rule.count for rule in schedule.rules if rule.count is not None}
+
+
+def _holds(rule: Rule, layer: int, at: Callable[[str], Any], config: Config) -> bool:
+    """Say whether a rule of a schedule picks a layer."""
+    if rule.listed is not None:
+        listed = config.facts.get(rule.listed.removeprefix("config."))
+        if listed is None:
+            return False
+        if not isinstance(listed, list):
+            raise SpecError(
+                "config-wrong-type",
+                f"{config.where} {rule.listed.removeprefix('config.')}",
+                "a list of layer numbers",
+                described(listed),
+                "correct the config",
+            )
+        return layer in cast("list[object]", listed)
+    return rule.when is None or _evaluated(rule.when, at, config.where) is True
 
 
 def _listed(schedule: Schedule, config: Config, count: int, stage: str) -> tuple[str, ...] | None:
@@ -319,7 +337,7 @@ def _unaccounted(library: Library, spec: ModelSpec, config: Config) -> list[str]
         bound |= {name.split(".")[1] for name in names(tree) if name.startswith("config.")}
     for switch in _config_switches(spec):
         if isinstance(switch, str) and switch.startswith("config."):
-            bound.add(switch.split(".")[1])
+            bound.add(switch.partition("=")[0].strip().split(".")[1])
     for stage in spec.stages:
         if stage.schedule is not None and stage.schedule.list_key is not None:
             bound.add(stage.schedule.list_key.split(".")[1])
@@ -344,24 +362,37 @@ def _config_trees(spec: ModelSpec) -> list[Tree]:
         if stage.repeat is not None:
             trees.append(stage.repeat)
         for rule in stage.schedule.rules if stage.schedule is not None else ():
-            trees += [tree for tree in (rule.when, rule.count) if tree is not None]
+            trees += [tree for tree in (rule.when, rule.count, rule.listed) if tree is not None]
+        trees.append(stage.first)
+    trees += [when for use in _uses(spec) for when, _ in use.cases]
     return trees
 
 
 def _config_switches(spec: ModelSpec) -> list[Switch]:
-    uses = [*spec.blocks.values(), *(stage.use for stage in spec.stages if stage.use is not None)]
     switches: list[Switch] = [stage.tie.when for stage in spec.stages if stage.tie is not None]
-    while uses:
-        use = uses.pop()
+    for use in _uses(spec):
         switches += use.switches.values()
-        uses += use.slots.values()
     return switches
+
+
+def _uses(spec: ModelSpec) -> list[Use]:
+    """Return every use in a model spec, those in slots and cases too."""
+    found: list[Use] = []
+    waiting = [*spec.blocks.values(), *(stage.use for stage in spec.stages if stage.use is not None)]
+    while waiting:
+        use = waiting.pop()
+        found.append(use)
+        waiting += [*use.slots.values(), *(case for _, case in use.cases)]
+    return found
 
 
 def switch_value(model_config: Config, switch: Switch, outer: Mapping[str, bool], where: str) -> bool:
     """Resolve a switch: fixed, from the config, or one of the enclosing component's."""
     if isinstance(switch, bool):
         return switch
+    key, equals, word = (part.strip() for part in switch.partition("="))
+    if equals:
+        return str(model_config.facts.get(key.removeprefix("config."))) == word
     if switch.startswith("config."):
         return config_switch(model_config, switch.removeprefix("config."))
     if switch not in outer:

@@ -248,7 +248,7 @@ def _read_node(
             where=where,
         )
         copies = reader.length("copies", 1)
-        active = reader.length("active", None)
+        active = reader.maybe_length("active")
         reader.done()
         return NodeSpec(name, inputs, dims, where, use=use, role=role, when=when, copies=copies, active=active)
     return _read_op_node(name, reader, ops, switches, NodeSpec(name, inputs, dims, where, role=role, when=when))
@@ -295,6 +295,7 @@ def _read_op_node(
             f"{len(bare.inputs)}: {', '.join(bare.inputs)}",
             "list one node per operand",
         )
+    part_of = reader.maybe_text("part_of")
     reader.done()
     return NodeSpec(
         name,
@@ -306,6 +307,7 @@ def _read_op_node(
         choices=choices,
         role=bare.role,
         when=bare.when,
+        part_of=part_of,
     )
 
 

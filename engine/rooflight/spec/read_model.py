@@ -21,6 +21,7 @@ from rooflight.spec.records import (
 )
 from rooflight.values import SpecError
 
+PARTS = ("main", "draft")
 SOURCES = ("tokens", "positions")  # what a step is given: ids [B, s_q], and the position numbers [s_q]
 
 
@@ -100,10 +101,11 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
             raise SpecError(
                 "unknown-node", where, "an earlier stage, tokens or positions", source, nearest(source, known)
             )
+    part = reader.word("part", PARTS, "main")
     if "repeat" not in reader.section:
-        use = read_use(_only(reader, ("use", "dims", "switches", "slots")))
+        use = read_use(_only(reader, ("use", "cases", "dims", "switches", "slots")))
         tie = _read_tie(reader.sub("tie")) if "tie" in reader.section else None
-        return Stage(name, inputs, where, use=use, tie=tie)
+        return Stage(name, inputs, where, use=use, tie=tie, part=part)
     repeat = reader.length("repeat")
     carries = [key for key, sub in reader.entries("streams") if _carries(sub)]
     if len(carries) != 1:
@@ -119,14 +121,15 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
         schedule = Schedule(None, {}, (Rule(block, None, repeat, where),), where)
     else:
         schedule = _read_schedule(reader.sub("schedule"), blocks)
+    first = reader.length("first", 0)
     reader.done()
-    return Stage(name, inputs, where, repeat=repeat, schedule=schedule, carries=carries[0])
+    return Stage(name, inputs, where, repeat=repeat, schedule=schedule, carries=carries[0], part=part, first=first)
 
 
 def _only(reader: Reader, keys: tuple[str, ...]) -> Reader:
     """Return a reader of a few of the keys, marking them as read in the whole."""
     part = Section(reader.section.at())
-    for key in (*keys, "name", "inputs", "tie"):
+    for key in (*keys, "name", "inputs", "tie", "part"):
         reader.any(key, None)
         if key in keys and key in reader.section:
             part.put(key, reader.section[key], reader.section.at(key))
@@ -153,7 +156,8 @@ def _read_schedule(reader: Reader, blocks: Mapping[str, Use]) -> Schedule:
     rules: list[Rule] = []
     for item in reader.items("rules", Items(reader.section.at())):
         block = _block(item.text("block"), item.where("block"), blocks)
-        rules.append(Rule(block, item.condition("when", None), item.length("count", None), item.where()))
+        when, count, listed = item.condition("when", None), item.maybe_length("count"), item.maybe_text("listed")
+        rules.append(Rule(block, when, count, item.where(), listed))
         item.done()
     if not rules and list_key is None:
         raise SpecError("empty-schedule", reader.where(), "a list in the config, or rules", "neither", "write rules")

@@ -103,7 +103,11 @@ class Reader:
     def length(self, key: str, default: Any = _MISSING) -> Tree:
         """Read a length expression, or a whole number."""
         value = self._take(key, (str, int), default)
-        return value if value is None else self.parsed(key, value)
+        return self.parsed(key, value)
+
+    def maybe_length(self, key: str) -> Tree | None:
+        """Read a length expression, or nothing where the key is absent."""
+        return self.length(key) if key in self.section else self._take(key, (str, int), None)
 
     def parsed(self, key: str, text: Any, parse: Callable[[Any], Tree] = parse_length) -> Tree:
         """Parse an expression; a fault is reported at the key."""

@@ -15,13 +15,17 @@ Switch = bool | str
 
 
 class Use(NamedTuple):
-    """A component put in a place. `dims` gives its names meaning in the place's own names."""
+    """A component put in a place. `dims` gives its names meaning in the place's own names.
+
+    `cases` are other uses, each under a condition over the config; the first that holds is taken instead.
+    """
 
     component: str
     dims: Mapping[str, Tree]
     switches: Mapping[str, Switch]
     slots: Mapping[str, Use]
     where: str
+    cases: tuple[tuple[Tree, Use], ...] = ()
 
 
 class NodeSpec(NamedTuple):
@@ -38,6 +42,9 @@ class NodeSpec(NamedTuple):
     choices: Mapping[str, str] | None = None
     role: str | None = None
     when: str | None = None  # a switch; off means the node passes its first input through
+    copies: Tree = 1  # of a component: how many there are of it
+    active: Tree | None = None  # how many of them work on one token; None means all
+    part_of: str | None = None  # of a decode variant: the node of the ordinary graph whose weight this one reads
 
 
 class CacheEntry(NamedTuple):
@@ -101,6 +108,7 @@ class Rule:
     when: Tree | None
     count: Tree | None  # how many layers that makes, as a formula
     where: str
+    listed: str | None = None  # a config key that lists the layers instead
 
 
 class Schedule(NamedTuple):
@@ -132,6 +140,8 @@ class Stage(NamedTuple):
     schedule: Schedule | None = None
     carries: str | None = None
     tie: Tie | None = None
+    part: str = "main"  # main, or draft: heads that guess ahead, stored but deployed only on request
+    first: Tree = 0  # the number of the stack's first layer in checkpoint names
 
 
 class Buffer(NamedTuple):

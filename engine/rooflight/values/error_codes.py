@@ -20,6 +20,7 @@ CODES: dict[str, str] = {
     "bad-expression": "A length or condition that cannot be read.",
     "bad-axes": "An axes line that cannot be read.",
     "name-taken": "Two things would share one name.",
+    "case-order": "Cases between which a config decides do not end in exactly one without a condition.",
     # Names
     "undeclared-dim": "A length uses a name that neither dims.yaml nor the place it stands in gives a meaning.",
     "undeclared-name": "A formula of a declared op uses a name that is none of its axes.",

@@ -12,6 +12,7 @@ from rooflight.walk.program import Cached, Check, Counting, Program, Step, Store
 from rooflight.walk.shapes import Matched, Operand, Shapes
 
 if TYPE_CHECKING:
+    from rooflight.expr import Tree
     from rooflight.graph import Graph, Instance, Kept, Node, Seam
     from rooflight.walk.code import Slot
     from rooflight.walk.shapes import Shape
@@ -20,15 +21,19 @@ if TYPE_CHECKING:
 class Tensor(NamedTuple):
     """A value on an edge, as its readers see it.
 
-    cache     the index of the node whose cache it is read from, if any
+    cache     nodes whose cache it is read from, with the elements that are
     on_chip   whether it never leaves the kernel that made it
     pairs     (query, key) pairs of one head and sequence, behind a mask
+    distinct  elements, a repeated one once; None means all of the shape
+    copies    of the node that made it, in one layer
     """
 
     shape: Shape
-    cache: int | None = None
+    cache: tuple[tuple[int, Slot], ...] = ()
     on_chip: bool = False
     pairs: Slot | None = None
+    distinct: Slot | None = None
+    copies: Tree = 1
 
 
 def compile_graph(graph: Graph, counting: Counting | None = None) -> Program:
@@ -99,7 +104,7 @@ class _Compiler:
         elements = code.sum([weight.elements for weight in stored])
         zero = code.constant(0)
         kept = node.kept is not None
-        reads = [t for t in inputs if t.cache is None and not t.on_chip]
+        reads = [t for t in inputs if not t.cache and not t.on_chip]
         # Keeping a view means copying it into the cache. Ids are not activations; their few bytes are the host's.
         reading = (kept or not op.view) and op.family != "embedding"
         self.tensors[index] = self._output(index, node, shape, pairs, inputs)
@@ -111,23 +116,54 @@ class _Compiler:
             stored=stored,
             params=zero if node.tied_to is not None else elements,
             weights_read=elements if op.reads is None else code.lower(op.reads, local),
-            read=code.sum([code.product(t.shape) for t in reads]) if reading else zero,
+            read=code.sum([self._elements(t, node) for t in reads]) if reading else zero,
             written=zero if op.view or op.on_chip or kept else code.product(shape),
-            cache_read=code.sum([self._cache_read(t, node) for t in inputs if t.cache is not None])
-            if kept or not op.view
-            else zero,
+            cache_read=code.sum([self._cache_read(t, node) for t in inputs]) if kept or not op.view else zero,
             cache_written=code.product(shape) if kept else zero,
             cached=self._cached(node, shape) if kept else None,
+            attended=self._attended(node, inputs),
+            copies=code.lower(node.copies, {}),
+            active=code.lower(node.active, {}),
         )
 
     def _output(self, index: int, node: Node, shape: Shape, pairs: Slot | None, inputs: list[Tensor]) -> Tensor:
         if node.kept is not None:
             at = self._position_axis(node, shape)
-            return Tensor((*shape[:at], self._visible(node.kept), *shape[at + 1 :]), cache=index)
-        if node.op.view and inputs:
-            # Another look at something cached is still read from the cache.
-            return Tensor(shape, cache=inputs[0].cache, on_chip=inputs[0].on_chip)
-        return Tensor(shape, on_chip=node.op.on_chip, pairs=pairs if node.op.on_chip else None)
+            seen = (*shape[:at], self._visible(node.kept), *shape[at + 1 :])
+            return Tensor(seen, cache=((index, self.code.product(seen)),), copies=node.copies)
+        if node.op.view:
+            return self._view(node, shape, inputs)
+        distinct = self.code.sum([self._distinct(t) for t in inputs]) if node.op.family == "copy" else None
+        behind = pairs if node.op.on_chip else None
+        return Tensor(shape, on_chip=node.op.on_chip, pairs=behind, distinct=distinct, copies=node.copies)
+
+    def _view(self, node: Node, shape: Shape, inputs: list[Tensor]) -> Tensor:
+        """Another look: what was cached is still read from the cache, and repeating shows nothing new."""
+        cache = tuple(entry for tensor in inputs for entry in tensor.cache)
+        if node.op.narrows and len(cache) == 1:
+            cache = ((cache[0][0], self.code.product(shape)),)
+        distinct = None
+        if node.op.repeats:
+            distinct = self._distinct(inputs[0])
+        elif not node.op.narrows:
+            distinct = self.code.sum([self._distinct(tensor) for tensor in inputs])
+        return Tensor(shape, cache, all(t.on_chip for t in inputs), distinct=distinct, copies=node.copies)
+
+    def _distinct(self, tensor: Tensor) -> Slot:
+        return self.code.product(tensor.shape) if tensor.distinct is None else tensor.distinct
+
+    def _elements(self, tensor: Tensor, node: Node) -> Slot:
+        """Elements a node reads of a tensor; who stands outside the copies reads what all of them made."""
+        elements = self.code.product(tensor.shape)
+        if tensor.copies in (1, node.copies):
+            return elements
+        return self.code.product([elements, self.code.lower(tensor.copies, {})])
+
+    def _attended(self, node: Node, inputs: list[Tensor]) -> Slot:
+        if "pairs" not in node.op.counts or len(inputs) < 2:  # noqa: PLR2004 - a query, or its scores, and a key or value
+            return self.code.constant(0)
+        held = inputs[1]
+        return self.code.call("/", self._distinct(held), self.code.product(held.shape[:2]))
 
     def _pairs(self, node: Node, inputs: list[Tensor], found: Matched) -> Slot | None:
         if "pairs" not in node.op.counts:
@@ -183,12 +219,13 @@ class _Compiler:
 
     def _cache_read(self, tensor: Tensor, node: Node) -> Slot:
         """A cached tensor is read once per component and step, by its first reader: one kernel fetches it."""
-        assert tensor.cache is not None
-        key = (tensor.cache, node.id.rpartition(".")[0])
-        if key in self.fetched:
-            return self.code.constant(0)
-        self.fetched.add(key)
-        return self.code.product(tensor.shape)
+        fresh: list[Slot] = []
+        for source, elements in tensor.cache:
+            key = (source, node.id.rpartition(".")[0])
+            if key not in self.fetched:
+                self.fetched.add(key)
+                fresh.append(elements)
+        return self.code.sum(fresh)
 
     # -------------------------------------------------------------------------------------------- comparisons
 
@@ -229,7 +266,7 @@ class _Compiler:
         cached = [step.cached for step in steps if step.cached is not None]
         code = self.code
         quantities = {
-            "params": lambda: code.sum([step.params for step in steps]),
+            "params": lambda: code.sum([code.product([step.params, step.copies]) for step in steps]),
             "cache_elements_per_token": lambda: code.sum([entry.width for entry in cached]),
             "cache_elements": lambda: code.sum([code.product([entry.width, entry.positions]) for entry in cached]),
         }

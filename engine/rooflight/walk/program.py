@@ -32,8 +32,10 @@ class Cached(NamedTuple):
 class Step(NamedTuple):
     """One node of the walk. Every number is a slot; figures are of one copy.
 
+    copies, active   of the node in one layer: all of them, and those that work on one token
     read, written   activation elements that cross the kernel's boundary
     cache_read, cache_written   cached elements read and written
+    attended   elements per position of the keys (or values) that attention reads, each shown head once; else 0
     """
 
     node: Node
@@ -48,6 +50,9 @@ class Step(NamedTuple):
     cache_read: Slot
     cache_written: Slot
     cached: Cached | None
+    attended: Slot
+    copies: Slot
+    active: Slot
 
 
 class Check(NamedTuple):
@@ -86,10 +91,16 @@ class Counting(NamedTuple):
 
     attention  exact: only pairs the mask lets through; square: every query with every visible key
     head       last: logits for the last position of each sequence in prefill; all: for every new position
+    decode     variant: components compute decode as their decode variant does; same: as in prefill
     """
 
     attention: str = "exact"
     head: str = "last"
+    decode: str = "variant"
 
 
-LEGAL_COUNTING: dict[str, tuple[str, ...]] = {"attention": ("exact", "square"), "head": ("last", "all")}
+LEGAL_COUNTING: dict[str, tuple[str, ...]] = {
+    "attention": ("exact", "square"),
+    "head": ("last", "all"),
+    "decode": ("variant", "same"),
+}

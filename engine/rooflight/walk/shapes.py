@@ -48,6 +48,7 @@ class Shapes:
         """Find the length of every name of the inputs. Raises SpecError where the number of axes cannot fit."""
         found = Matched({name: self.code.lower(tree, {}) for name, tree in node.dims.items()})
         merged: list[tuple[Axis, Slot, Operand]] = []
+        derived = node.op.lengths
         brought = False
         for operand in operands:
             axes, shape = operand.axes, operand.shape
@@ -58,15 +59,21 @@ class Shapes:
                 axes, shape, brought = axes[1:], shape[spare:], True
             self._fit(node, operand, fits=len(axes) == len(shape))
             for axis, length in zip(axes, shape, strict=True):
-                if len(axis) > 1:
+                if len(axis) > 1 or (axis and axis[0] in derived):
                     merged.append((axis, length, operand))
                 elif axis and axis[0] not in found.lengths:
                     found.lengths[axis[0]] = length
                 else:
                     want = found.lengths[axis[0]] if axis else self.code.constant(1)
                     self._same(node, operand, want, length, axis)
+        names = {**found.lengths, "rows": self.code.product(found.leading)}
         for axis, length, operand in merged:
-            self._unmerge(node, operand, axis, length, found)
+            if axis[0] in derived:
+                want = self.code.lower(derived[axis[0]], names)
+                self._same(node, operand, want, length, axis)
+            else:
+                self._unmerge(node, operand, axis, length, found)
+        found.lengths |= {name: self.code.lower(tree, names) for name, tree in derived.items()}
         return found
 
     def of(self, axes: Axes, found: Matched) -> Shape:
