@@ -357,3 +357,20 @@ def _texts(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield from _texts(getattr(value, field.name))
+
+
+def coverage() -> str:
+    """What is covered, in a table short enough for the front page."""
+    shipped: dict[str, list[Any]] = {}
+    for model in CATALOG.models():
+        shipped.setdefault(model.spec.name, []).append(model)
+    rows = [
+        (
+            spec.name,
+            spec.family,
+            codes(spec.architectures),
+            ", ".join(sorted(m.id.rpartition("/")[2] for m in shipped.get(spec.name, ()))),
+        )
+        for spec in LIBRARY.models.values()
+    ]
+    return table(("spec", "family", "class in config.json", "checkpoints shipped"), rows)

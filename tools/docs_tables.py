@@ -36,6 +36,7 @@ PAGES: dict[str, Callable[[], str]] = {
 
 # Parts of hand-written pages: <!-- table: NAME --> … <!-- end -->
 PARTS: dict[str, Callable[[], str]] = {
+    "coverage": docs_specs.coverage,
     "elementwise": docs_specs.elementwise,
     "functions": docs_code.functions,
     "figures": docs_code.figures,

@@ -334,6 +334,7 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "unknown-role": spec("components/block", "role: residual", "role: residue"),
     "unknown-slot": spec("models/tiny", "ffn: { use: ffn }", "fnn: { use: ffn }"),
     "unknown-switch": spec("components/attention", "bias: bias }", "bias: biased }"),
+    "case-order": spec("models/tiny", "{ use: ffn }", "{ cases: [{ use: ffn, when: config.num_hidden_layers = 1 }] }"),
     "node-kind": spec("components/ffn", "op: silu, in: up", "in: up"),
     "empty-graph": spec(
         "models/tiny", SPECS["models/tiny"].partition("model:\n")[2].partition("checkpoint")[0], "  []\n"
