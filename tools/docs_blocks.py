@@ -11,7 +11,6 @@ import doctest
 import re
 import shlex
 import shutil
-import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -81,11 +80,7 @@ class Workshop:
             return []
         if program != "rooflight":
             raise ValueError(f"a page may run rooflight, cp and echo $?, not {program}")
-        arguments, sys.argv = sys.argv, [program, *words]  # the command looks there for --json before it reads options
-        try:
-            done = CliRunner(env=_TERMINAL).invoke(cli.main, words, prog_name="rooflight")
-        finally:
-            sys.argv = arguments
+        done = CliRunner(env=_TERMINAL).invoke(cli.main, words, prog_name="rooflight")
         if done.exception is not None and not isinstance(done.exception, SystemExit):
             raise done.exception
         self.status = done.exit_code
