@@ -58,21 +58,57 @@ def _gpt2(config):
     )
 
 
+def _tied(config):
+    return config.get("tie_word_embeddings", False)
+
+
 def _mixtral(config):
-    return params.mixtral(**dims(config), E=config["num_local_experts"], F=config["intermediate_size"])
+    E, F = config["num_local_experts"], config["intermediate_size"]
+    return params.mixtral(**dims(config), E=E, F=F, tied=_tied(config))
+
+
+def dense_layers(config):
+    """How many layers have one feed-forward network instead of experts.
+
+    Qwen3 names such layers, and of the others every few have experts, counted from 1; DeepSeek puts them first."""
+    if config["model_type"] == "qwen3_moe":
+        named, step = config.get("mlp_only_layers") or [], config.get("decoder_sparse_step", 1)
+        return sum(i in named or (i + 1) % step != 0 for i in range(config["num_hidden_layers"]))
+    return min(config.get("first_k_dense_replace", 0), config["num_hidden_layers"])
 
 
 def _qwen3_moe(config):
-    return params.qwen3_moe(**dims(config), E=config["num_experts"], Fe=config["moe_intermediate_size"])
+    letters = dims(config)
+    total = params.qwen3_moe(
+        **letters,
+        E=config["num_experts"],
+        Fe=config["moe_intermediate_size"],
+        tied=_tied(config),
+        dense=dense_layers(config),
+        F=config.get("intermediate_size", 0),
+    )
+    widths = [letters[name] for name in ("D", "H", "Hkv", "dh")]
+    biased = params.gqa_attention(*widths, qkv_bias=True, o_bias=True) - params.gqa_attention(*widths)
+    return total + (letters["L"] * biased if config.get("attention_bias") else 0)
 
 
 def _gpt_oss(config):
-    return params.gpt_oss(**dims(config), E=config["num_local_experts"], F=config["intermediate_size"])
+    letters = dims(config)
+    total = params.gpt_oss(**letters, E=config["num_local_experts"], F=config["intermediate_size"])
+    return total - (letters["V"] * letters["D"] if _tied(config) else 0)
+
+
+def _mla_biases(config):
+    """Biases of one latent attention: of the projections down from the trunk (a full Q has none) and back to it."""
+    if not config.get("attention_bias"):
+        return 0
+    down = config["kv_lora_rank"] + config["qk_rope_head_dim"]
+    return down + (config["q_lora_rank"] or 0) + config["hidden_size"]
 
 
 def _deepseek(config):
     letters = dims(config)
-    return params.deepseek(
+    total = params.deepseek(
         letters["L"],
         letters["D"],
         letters["H"],
@@ -81,10 +117,30 @@ def _deepseek(config):
         E=config["n_routed_experts"],
         Fe=config["moe_intermediate_size"],
         V=letters["V"],
-        dense=config["first_k_dense_replace"],
+        dense=dense_layers(config),
         shared=config["n_shared_experts"],
-        router_bias=config.get("topk_method") == "noaux_tc",
+        router_bias=config["model_type"] == "deepseek_v3",
     )
+    tied = letters["V"] * letters["D"] if _tied(config) else 0
+    return total + letters["L"] * _mla_biases(config) - tied
+
+
+def mtp(config):
+    """Learned values of the draft layers, as stored."""
+    letters = dims(config)
+    drafts = config.get("num_nextn_predict_layers", 0)
+    if not drafts:
+        return 0
+    one = params.deepseek_mtp(
+        letters["D"],
+        letters["H"],
+        **latent_dims(config),
+        E=config["n_routed_experts"],
+        Fe=config["moe_intermediate_size"],
+        V=letters["V"],
+        shared=config["n_shared_experts"],
+    )
+    return drafts * (one + _mla_biases(config))
 
 
 def _gemma(config):
@@ -137,9 +193,10 @@ def moe_layers(config):
     if config["model_type"] in {"mixtral", "gpt_oss"}:
         return L, config["num_local_experts"], config["num_experts_per_tok"], config["intermediate_size"]
     if config["model_type"] == "qwen3_moe":
-        return L, config["num_experts"], config["num_experts_per_tok"], config["moe_intermediate_size"]
+        layers = L - dense_layers(config)
+        return layers, config["num_experts"], config["num_experts_per_tok"], config["moe_intermediate_size"]
     if config["model_type"] in {"deepseek_v2", "deepseek_v3"}:
-        layers = L - config["first_k_dense_replace"]
+        layers = L - dense_layers(config)
         return layers, config["n_routed_experts"], config["num_experts_per_tok"], config["moe_intermediate_size"]
     return None
 
@@ -160,14 +217,19 @@ def cache_layers(config):
     """(count, KV heads, head width, window) per kind of layer, windows as transformers resolves them.
 
     Mistral slides in every layer once it has a window; Qwen2 and Qwen3 slide from max_window_layers on, and only where
-    use_sliding_window says so; a list of layer types overrides both."""
+    use_sliding_window says so; Qwen3 with experts slides everywhere or nowhere; gpt-oss in every second layer, the
+    first one included; a list of layer types overrides all."""
     if config["model_type"] == "gpt2":
         return [(config["n_layer"], config["n_head"], config["n_embd"] // config["n_head"], None)]
     letters = dims(config)
     L, Hkv, dh, window = letters["L"], letters["Hkv"], letters["dh"], config.get("sliding_window")
     if config.get("layer_types"):
         sliding = config["layer_types"].count("sliding_attention")
-    elif config["model_type"] in {"qwen2", "qwen3", "qwen3_moe"}:
+    elif config["model_type"] == "gpt_oss":
+        sliding = (L + 1) // 2
+    elif config["model_type"] == "qwen3_moe":
+        sliding = L if config.get("use_sliding_window") else 0
+    elif config["model_type"] in {"qwen2", "qwen3"}:
         sliding = max(L - config["max_window_layers"], 0) if config.get("use_sliding_window") else 0
     elif config["model_type"] in {"mistral", "mixtral"}:
         sliding = L
@@ -179,12 +241,18 @@ def cache_layers(config):
 
 
 def request_bytes(config, context):
-    """Cache of one sequence of `context` tokens in the configuration's dtype."""
-    return cache.request_bytes(context, cache_layers(config), WIDTH[config["dtype"]])
+    """Cache of one sequence of `context` tokens in the configuration's dtype (BF16 where it names none)."""
+    width = WIDTH[config.get("dtype", "bfloat16")]
+    if "kv_lora_rank" in config:
+        L, d_c, d_rope = (config[key] for key in ("num_hidden_layers", "kv_lora_rank", "qk_rope_head_dim"))
+        return context * cache.mla_bytes_per_token(L, d_c, d_rope, width)
+    return cache.request_bytes(context, cache_layers(config), width)
 
 
-def components(config, *, batch, new, prefix=0, head="last", attention="exact"):
-    """Matmul FLOPs per component of one forward pass over `new` tokens per sequence after `prefix` cached ones."""
+def components(config, *, batch, new, prefix=0, head="last", attention="exact", absorbed=False):
+    """Matmul FLOPs per component of one forward pass over `new` tokens per sequence after `prefix` cached ones.
+
+    `absorbed`: latent attention works on the latents themselves instead of expanding them."""
     tokens, rows = batch * new, batch * (new if head == "all" else 1)
     if config["model_type"] == "gpt2":
         L, D, H, V = (config[key] for key in ("n_layer", "n_embd", "n_head", "vocab_size"))
@@ -203,9 +271,13 @@ def components(config, *, batch, new, prefix=0, head="last", attention="exact"):
         scored = pairs.square(new, prefix) if attention == "square" else pairs.causal(new, prefix)
         widths = {key: latent[key] for key in ("d_nope", "d_rope", "d_v")}
         out["attn_proj"] = flops.mla_proj(tokens, L, D, H, **latent)
-        out["attn_core"] = flops.mla_core(batch, scored, L, H, **widths)
-        expanded = batch * (prefix + new)
-        out["mla_kv_b_proj"] = flops.mla_kv_b_proj(expanded, L, H, latent["d_c"], latent["d_nope"], latent["d_v"])
+        up = (L, H, latent["d_c"], latent["d_nope"], latent["d_v"])
+        if absorbed:
+            out["attn_core"] = flops.mla_core_absorbed(batch, scored, L, H, latent["d_c"], latent["d_rope"])
+            out["mla_absorb"] = flops.mla_absorb(tokens, *up)
+        else:
+            out["attn_core"] = flops.mla_core(batch, scored, L, H, **widths)
+            out["mla_kv_b_proj"] = flops.mla_kv_b_proj(batch * (prefix + new), *up)
     else:
         out["attn_proj"] = flops.attn_proj(tokens, L, D, H, letters["Hkv"], letters["dh"])
         out["attn_core"] = 0
@@ -217,9 +289,10 @@ def components(config, *, batch, new, prefix=0, head="last", attention="exact"):
         out["dense_mlp"] = flops.dense_mlp(tokens, L, D, config["intermediate_size"])
         return out
     layers, E, k, Fe = moe
-    out["router"] = flops.router(tokens, layers, D, E)
-    out["routed_experts"] = flops.routed_experts(tokens, layers, D, k, Fe)
-    if config.get("n_shared_experts"):
+    if layers:
+        out["router"] = flops.router(tokens, layers, D, E)
+        out["routed_experts"] = flops.routed_experts(tokens, layers, D, k, Fe)
+    if layers and config.get("n_shared_experts"):
         out["shared_expert"] = flops.dense_mlp(tokens, layers, D, config["n_shared_experts"] * Fe)
     if layers < L:
         out["dense_mlp"] = flops.dense_mlp(tokens, L - layers, D, config["intermediate_size"])
