@@ -15,15 +15,15 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from rooflight.api.records import Inspection
-from rooflight_site import links, pages, payload, prose, write
+from rooflight.api import Inspection
+from rooflight.edge.library import Catalog, open_catalog
+from rooflight_site import links, pages, prose, write
+from rooflight_site.errors import BuildError
+from rooflight_site.evaluate import documents, documents_of, refuse_twins
+from rooflight_site.payload import GALLERY_SCHEMA, INSPECTION_SCHEMA, Json, gallery
 
 ROOT = Path(__file__).resolve().parents[2]
 STAGES = ("evaluate", "render", "generate", "check")
-
-
-class BuildError(Exception):
-    """The site cannot be published as it is; the message lists every fault found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class BuildReport:
 
 def build(
     out: Path,
-    library: Any = None,
+    library: Catalog | None = None,
     jobs: int = 1,
     quiet: bool = False,  # noqa: FBT001, FBT002 - the command line's flags
     *,
@@ -56,11 +56,10 @@ def build(
     seconds: dict[str, float] = {}
     with write.staged(out) as stage, _progress(quiet=quiet, seconds=seconds) as track:
         work = stage / ".work"
-        documents = list(_evaluate(library, inspections, jobs, track))
-        gallery, models = documents[0], documents[1:]
-        listed = list(pages.pages(source, gallery, models))
+        models, overview = _evaluate(library, inspections, jobs, track)
+        listed = list(pages.pages(source, overview, models))
         with track("render", len(listed)) as step:
-            _prepare(work, source, docs, gallery, models, site_url)
+            _prepare(work, source, docs, overview, models, site_url)
             for page in listed:
                 write.text(work / "docs" / page.url / "index.md", page.stub())
                 write.text(work / "overrides" / page.view, page.render())
@@ -81,52 +80,28 @@ def build(
 
 
 def _evaluate(
-    library: Any, inspections: Sequence[Inspection] | None, jobs: int, track: Callable[..., Any]
-) -> Iterator[Mapping[str, Any]]:
-    """The gallery's document, then one per model in the library's order."""
-    if inspections is None:
-        from rooflight.api import inspect  # noqa: PLC0415 - a test that brings its own needs no library
-        from rooflight.edge.library import open_catalog  # noqa: PLC0415
-
-        chosen = (library or open_catalog()).models()
-        read = inspect
-    else:
-        chosen, read = inspections, _as_it_is
-    ready = []
-    with track("evaluate", len(chosen)) as step:
-        for model in chosen:
-            ready.append(read(model))
-            step()
-    _refuse_twins(ready)
-    yield payload.gallery(ready)
-    for model in ready:
-        yield payload.inspection(model)
-
-
-def _as_it_is(model: Inspection) -> Inspection:
-    return model
-
-
-def _refuse_twins(models: Sequence[Inspection]) -> None:
-    """Two ids that differ only in case would be one file on many disks."""
-    seen: dict[str, str] = {}
-    for model in models:
-        first = seen.setdefault(model.facts.id.casefold(), model.facts.id)
-        if first is not model.facts.id:
-            raise BuildError(f"{first} and {model.facts.id} would share one address")
+    library: Catalog | None, inspections: Sequence[Inspection] | None, jobs: int, track: Callable[..., Any]
+) -> tuple[list[Json], Json]:
+    """Every model's document and the gallery's."""
+    catalog = library or open_catalog()
+    with track("evaluate", len(catalog.ids()) if inspections is None else len(inspections)) as step:
+        made = documents(catalog, jobs, step) if inspections is None else documents_of(inspections, step)
+        models = list(made)
+        refuse_twins(model["id"] for model in models)
+        return models, gallery(models)
 
 
 def _prepare(
     work: Path,
     source: Path,
     docs: Path,
-    gallery: Mapping[str, Any],
-    models: Sequence[Mapping[str, Any]],
+    overview: Json,
+    models: Sequence[Json],
     site_url: str | None,
 ) -> None:
     """Everything MkDocs reads that is not a page: prose, data, assets and its configuration."""
     content = work / "docs"
-    write.data(content / pages.GALLERY_DATA, gallery)
+    write.data(content / pages.GALLERY_DATA, overview)
     for model in models:
         write.data(content / links.model_data(model["id"]), model)
     write.tree(source / "schema", content / "data" / "schema")
@@ -184,9 +159,7 @@ def _mkdocs(work: Path) -> None:
 def _collect(made: Path, stage: Path) -> None:
     """Move the generated site to the stage's top, mark it as ours and drop the workings."""
     write.move(made, stage)
-    write.data(
-        stage / write.MARK, {"generator": "rooflight", "schemas": [payload.GALLERY_SCHEMA, payload.INSPECTION_SCHEMA]}
-    )
+    write.data(stage / write.MARK, {"generator": "rooflight", "schemas": [GALLERY_SCHEMA, INSPECTION_SCHEMA]})
     write.drop(stage / ".work")
     write.text(stage / ".nojekyll", "")
 

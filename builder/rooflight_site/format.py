@@ -12,6 +12,8 @@ from fractions import Fraction
 MISSING = "—"
 GAP = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit
 DIGITS = 3
+APPROXIMATELY = "≈ "  # begins the text of a value that was rounded
+_LONGEST_FRACTION = 10**9
 
 Number = int | float | Fraction
 
@@ -64,10 +66,15 @@ def shown(value: Number | None, unit: str) -> Shown:
 
 
 def exact(value: Number) -> str:
-    """The value in full: digits in groups of three, a fraction as a fraction, a float as Python writes it."""
-    if isinstance(value, Fraction) and value.denominator != 1:
+    """The value in full: digits in groups of three, a fraction as a fraction.
+
+    What has no short exact form, an expectation such as 1 − (1 − k/E)^n, is given to fifteen digits after `≈`.
+    """
+    if _is_count(value):
+        return grouped(value)
+    if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) < _LONGEST_FRACTION:
         return f"{grouped(value.numerator)}/{grouped(value.denominator)}"
-    return grouped(value) if _is_count(value) else repr(float(value))
+    return f"{APPROXIMATELY}{float(value):,.15g}"
 
 
 def grouped(value: Number) -> str:

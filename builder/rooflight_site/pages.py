@@ -55,7 +55,14 @@ def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mappin
         "each figure with its formula.",
         sources=(GALLERY_DATA,),
         render=lambda: render.page(
-            source, "gallery.html", "", page=gallery, columns=columns.COLUMNS, model_page=model_page, words=words
+            source,
+            "gallery.html",
+            "",
+            page=gallery,
+            columns=columns.COLUMNS,
+            gallery_data=GALLERY_DATA,
+            model_page=model_page,
+            words=words,
         ),
     )
     for model in inspections:

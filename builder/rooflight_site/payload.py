@@ -6,7 +6,7 @@ each formula once, under an id made from what it says, so that models of one arc
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -41,6 +41,7 @@ GALLERY_FIGURES = (
     "weights.bytes",
 )
 GALLERY_SYMBOLS = ("d_model",)
+FIRST_PHASE = "prefill"  # what a command means that names no phase
 CONTEXT = "T"  # the symbol that a key such as `cache.bytes@32768` sets
 
 
@@ -88,11 +89,11 @@ class Book:
         self._memos: dict[int | None, dict[Any, Any]] = {}  # by the context a key sets
         self._longest = model.headline["max_context"].value
 
-    def add(self, quantity: Quantity) -> str:
-        """The quantity's key, once it stands in the book."""
+    def add(self, quantity: Quantity, phase: str | None = None) -> str:
+        """The quantity's key, once it stands in the book; `phase` where only one phase has the node it is of."""
         if not isinstance(quantity, Quantity):
             raise TypeError(f"{self.model_id}: a page shows only Quantity, which has a formula; got {quantity!r}")
-        entry = self._entry(quantity)
+        entry = self._entry(quantity, phase)
         if self.quantities.setdefault(quantity.key, entry) != entry:
             raise ValueError(
                 f"{self.model_id}: {quantity.key} was {self.quantities[quantity.key]['exact']} "
@@ -100,7 +101,7 @@ class Book:
             )
         return quantity.key
 
-    def _entry(self, quantity: Quantity) -> Json:
+    def _entry(self, quantity: Quantity, phase: str | None) -> Json:
         if quantity.unit not in UNITS:
             raise ValueError(f"{self.model_id}: {quantity.key} has the unknown unit {quantity.unit!r}")
         value = _json_number(quantity.value)  # first: it refuses what no page can show
@@ -118,7 +119,7 @@ class Book:
             "context": None if context is None else tokens(context),
             "symbols": {} if context is None else {CONTEXT: exact(context)},
             "extrapolated": context is not None and context > self._longest,
-            "command": formula_command(self.model_id, quantity.key),
+            "command": formula_command(self.model_id, quantity.key, phase),
         }
 
     def _parts(self, quantity: Quantity, context: int | None) -> dict[str, str]:
@@ -126,7 +127,7 @@ class Book:
         bound = self._symbols if context is None else self._symbols | {CONTEXT: context}
         memo = self._memos.setdefault(context, {})
         again = expr.evaluate(quantity.formula, bound, memo)
-        if again != quantity.value:
+        if not _agree(again, quantity.value):
             raise ValueError(
                 f"{self.model_id}: {quantity.key} is {exact(quantity.value)}, "
                 f"and its formula {expr.text(quantity.formula)} gives {exact(again)}"
@@ -150,40 +151,31 @@ def inspection(model: Inspection) -> Json:
         "rows": [_row(row, book) for row in model.rows],
         "totals": {phase: {name: book.add(f) for name, f in row.items()} for phase, row in model.totals.items()},
     }
-    return page | _document(formulas, {model.facts.id: (book, model.symbols)})
+    symbols = {name: _symbol(symbol) for name, symbol in model.symbols.items()}
+    shown = {model.facts.id: {"quantities": book.quantities, "symbols": symbols}}
+    return page | {"models": shown, "formulas": formulas.entries}
 
 
-def gallery(models: Iterable[Inspection]) -> Json:
-    """One row per model, the largest first, each with the figures the Gallery shows."""
-    formulas = Formulas()
-    rows, books = [], {}
-    for model in models:
-        book = Book(model, formulas)
-        figures = {name: book.add(model.headline[name]) for name in GALLERY_FIGURES if name in model.headline}
-        books[model.facts.id] = (book, model.symbols)
-        rows.append(_facts(model) | {"figures": figures})
-    document = _document(formulas, books, GALLERY_SYMBOLS)
+def gallery(inspections: Iterable[Json]) -> Json:
+    """One row per model, the largest first, with the figures the Gallery shows; made from the models' own files."""
+    rows, models, formulas = [], {}, {}
+    for page in inspections:
+        whole = page["models"][page["id"]]
+        keys = {name: page["headline"][name] for name in GALLERY_FIGURES if name in page["headline"]}
+        quantities = {key: whole["quantities"][key] for key in keys.values()}
+        needed = {quantity["formula"] for quantity in quantities.values()}
+        needed |= {part["formula"] for name in needed for part in page["formulas"][name]["definitions"]}
+        used = {symbol for name in needed for symbol in page["formulas"][name]["symbols"]} | set(GALLERY_SYMBOLS)
+        symbols = {name: symbol for name, symbol in whole["symbols"].items() if name in used}
+        rows.append(page["facts"] | {"figures": keys})
+        models[page["id"]] = {"quantities": quantities, "symbols": symbols}
+        formulas |= {name: entry for name, entry in page["formulas"].items() if name in needed}
 
     def size_then_name(row: Json) -> tuple[float, str]:
-        figures = document["models"][row["id"]]["quantities"]
-        return -figures[row["figures"]["params.total"]]["value"], row["name"].casefold()
+        return -models[row["id"]]["quantities"][row["figures"]["params.total"]]["value"], row["name"].casefold()
 
-    return {"schema": GALLERY_SCHEMA, "rows": sorted(rows, key=size_then_name)} | document
-
-
-def _document(
-    formulas: Formulas, books: Mapping[str, tuple[Book, Mapping[str, Symbol]]], keep: Iterable[str] = ()
-) -> Json:
-    models = {}
-    for model_id, (book, symbols) in books.items():
-        # The gallery names the symbols it keeps; an inspection keeps them all, for its own table.
-        used = set(keep) | {s for q in book.quantities.values() for s in formulas.entries[q["formula"]]["symbols"]}
-        names = [name for name in symbols if not keep or name in used]
-        models[model_id] = {
-            "quantities": book.quantities,
-            "symbols": {name: _symbol(symbols[name]) for name in names},
-        }
-    return {"models": models, "formulas": formulas.entries}
+    ordered = sorted(rows, key=size_then_name)
+    return {"schema": GALLERY_SCHEMA, "rows": ordered, "models": models, "formulas": formulas}
 
 
 def _facts(model: Inspection) -> Json:
@@ -248,6 +240,7 @@ def _cache(card: CacheCard, book: Book) -> Json:
 
 
 def _row(row: NodeRow, book: Book) -> Json:
+    only = None if FIRST_PHASE in row.phases else next(iter(row.phases))
     return {
         "id": row.id,
         "group": row.group,
@@ -255,10 +248,10 @@ def _row(row: NodeRow, book: Book) -> Json:
         "role": row.role,
         "op": row.op,
         "summary": row.summary,
-        "copies": book.add(row.copies),
-        "params": book.add(row.params),
-        "params_all": book.add(row.params_all),
-        "stored_bytes": book.add(row.stored_bytes),
+        "copies": book.add(row.copies, only),
+        "params": book.add(row.params, only),
+        "params_all": book.add(row.params_all, only),
+        "stored_bytes": book.add(row.stored_bytes, only),
         "tensors": list(row.tensors),
         "phases": {phase: _phase(figures, book) for phase, figures in row.phases.items()},
         "free": not any(figure.value for figure in _costs(row)),
@@ -275,6 +268,13 @@ def _costs(row: NodeRow) -> Iterator[Quantity]:
 def _phase(figures: PhaseFigures, book: Book) -> Json:
     columns = {name: book.add(getattr(figures, name)) for name in PHASE_COLUMNS}
     return {"shape": figures.shape, "shape_values": figures.shape_values} | columns
+
+
+def _agree(again: Any, value: Any) -> bool:
+    """Exact numbers must be equal; a double stands for an expectation and may differ in its last digits."""
+    if isinstance(value, float):
+        return math.isclose(again, value, rel_tol=1e-9)
+    return again == value
 
 
 def _math(markup: str) -> str:

@@ -8,6 +8,9 @@ from typing import Any
 
 _TITLE = re.compile(r"^#\s+(.+?)\s*#*$", re.MULTILINE)
 _HOME = ("index.md", "README.md")
+_PARAGRAPH = re.compile(r"^(?![#>|\-*`!<\s]).+(?:\n(?!\n).+)*", re.MULTILINE)
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_SENTENCE = re.compile(r"(.+?[.:])(?=\s|$)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,5 +42,14 @@ def _title(path: str, text: str) -> str:
 
 
 def _contents(found: Mapping[str, str]) -> str:
-    entries = sorted((_title(path, text), path) for path, text in found.items())
-    return "\n".join(["# Documentation", "", *(f"- [{title}]({path})" for title, path in entries), ""])
+    """A front page for the section: every page with its first sentence."""
+    entries = sorted((_title(path, text), path, _opening(text)) for path, text in found.items())
+    lines = [f"[{title}]({path})\n:   {opening}\n" for title, path, opening in entries]
+    return "\n".join(["# Documentation", "", *lines])
+
+
+def _opening(text: str) -> str:
+    paragraph = _PARAGRAPH.search(text)
+    plain = _LINK.sub(r"\1", " ".join(paragraph[0].split())) if paragraph else ""
+    sentence = _SENTENCE.match(plain)
+    return sentence[1].rstrip(":") if sentence else plain

@@ -8,17 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from rooflight_site.errors import NotOurs
+
 MARK = "build.json"  # only a folder that holds one is ours to replace
-
-
-class NotOurs(Exception):
-    """The target holds files that no build of the site wrote."""
-
-    def __init__(self, target: Path) -> None:
-        super().__init__(
-            f"{target} is not empty and holds no {MARK} of an earlier build; name another folder or empty it"
-        )
-        self.target = target
 
 
 @contextmanager
@@ -32,7 +24,7 @@ def staged(target: Path) -> Iterator[Path]:
     previous = target.with_name(f".{target.name}.previous")
     _recover(target, previous)
     if target.exists() and any(target.iterdir()) and not (target / MARK).is_file():
-        raise NotOurs(target)
+        raise NotOurs(target, MARK)
     stage = Path(tempfile.mkdtemp(prefix=f".{target.name}.building-", dir=target.parent))
     try:
         stage.chmod(0o755)  # mkdtemp makes it private, which a web server could not read

@@ -1,5 +1,5 @@
 // The formula behind a number, by hover, focus or tap. A tap or Enter keeps it open; Escape or a click elsewhere closes.
-import { behind, formulas } from "./figures.js";
+import { figuresData, readAhead } from "./figures.js";
 import { reach } from "./reach.js";
 
 const MARGIN = 12;
@@ -20,6 +20,9 @@ const make = (name, text = "", className = "") => {
   if (className) element.className = className;
   return element;
 };
+
+/** A rounded value brings its own sign. */
+const equals = (exact) => (exact.startsWith("≈") ? exact : `= ${exact}`);
 
 /** MathML text from the builder, as nodes. */
 function math(text) {
@@ -49,14 +52,14 @@ function line(content, className = "") {
   return box;
 }
 
-function definitions(formula, quantity) {
+function definitions(formula, quantity, formulas) {
   const list = make("dl");
   for (const part of formula.definitions) {
     const row = make("div");
     const name = make("dt");
     const body = make("dd", "", "math");
     name.append(math(part.mathml));
-    body.append(make("span", "=", "is"), math(formulas[part.formula].mathml), make("span", `= ${quantity.parts[part.name]}`, "equals"));
+    body.append(make("span", "=", "is"), math(formulas[part.formula].mathml), make("span", equals(quantity.parts[part.name]), "equals"));
     row.append(name, body);
     list.append(row);
   }
@@ -75,12 +78,13 @@ function table(formula, symbols, values) {
   return rows;
 }
 
-function fill(button) {
-  const { model, quantity } = behind(button);
+function fill(button, { models, formulas }) {
+  const model = models[button.closest("[data-model]").dataset.model];
+  const quantity = model.quantities[button.dataset.q];
   const formula = formulas[quantity.formula];
   const title = make("h2", quantity.label);
   title.append(make("code", button.dataset.q));
-  const result = make("p", `= ${quantity.exact}`, "result");
+  const result = make("p", equals(quantity.exact), "result");
   result.append(make("span", ` ${UNITS[quantity.unit]}`));
   const values = Object.fromEntries(formula.symbols.map((name) => [name, model.symbols[name].exact]));
   Object.assign(values, quantity.symbols); // what this figure sets by itself, such as its context
@@ -88,7 +92,7 @@ function fill(button) {
   if (formula.symbols.length) parts.push(line(math(formula.mathml)), line(substituted(formula.mathml, { ...values, ...quantity.parts }), "values"));
   parts.push(result);
   if (quantity.extrapolated) parts.push(make("p", "† Beyond the context the model publishes.", "beyond-note"));
-  if (formula.definitions.length) parts.push(make("h3", "where"), definitions(formula, quantity));
+  if (formula.definitions.length) parts.push(make("h3", "where"), definitions(formula, quantity, formulas));
   if (formula.symbols.length) parts.push(make("h3", "with"), table(formula, model.symbols, values));
   const cli = make("div", "", "cli");
   const copy = make("button", "Copy", "text");
@@ -118,18 +122,31 @@ function place(button) {
   tip.style.top = `${side === "below" ? at.bottom + GAP : at.top - GAP - tip.offsetHeight}px`;
 }
 
-function open(button) {
+function show(button) {
+  if (!tip.matches(":popover-open")) tip.showPopover();
+  place(button);
+  reach(tip);
+}
+
+async function open(button) {
   clearTimeout(closing);
   if (owner === button) return;
   owner?.setAttribute("aria-expanded", "false");
   owner = button;
   pinned = false;
-  fill(button);
-  if (!tip.matches(":popover-open")) tip.showPopover();
-  place(button);
-  reach(tip);
   button.setAttribute("aria-expanded", "true");
   button.setAttribute("aria-controls", tip.id);
+  try {
+    const data = await figuresData();
+    if (owner !== button) return; // the pointer went on while the data came
+    fill(button, data);
+  } catch (error) {
+    if (owner !== button) return;
+    tip.replaceChildren(make("p", `The formulas could not be loaded (${error.message}).`));
+  }
+  show(button);
+  if (wantsFocus) tip.focus({ preventScroll: true });
+  wantsFocus = false;
 }
 
 function shut(focus = false) {
@@ -138,14 +155,16 @@ function shut(focus = false) {
   const last = owner;
   owner = null;
   pinned = false;
+  wantsFocus = false;
   last.setAttribute("aria-expanded", "false");
-  tip.hidePopover();
+  if (tip.matches(":popover-open")) tip.hidePopover();
   if (!focus || last === document.activeElement) return;
   silent = true;
   last.focus({ preventScroll: true });
   silent = false;
 }
 
+let wantsFocus = false; // opened by Enter: go into the tip once it is there
 let silent = false; // the focus that comes back after Escape must not open the tip again
 
 function leave() {
@@ -163,6 +182,7 @@ export function startTips() {
   tip.tabIndex = -1;
   tip.setAttribute("role", "dialog");
   document.body.append(tip);
+  readAhead();
 
   document.addEventListener("pointerover", (event) => {
     if (event.pointerType === "touch") return; // a tap is a click
@@ -184,9 +204,14 @@ export function startTips() {
     const button = figure(event.target);
     if (button) {
       if (owner === button && pinned) return shut();
+      const there = owner === button && tip.matches(":popover-open");
+      wantsFocus = event.detail === 0; // from the keyboard: go in, to scroll and copy
+      if (there && wantsFocus) {
+        tip.focus({ preventScroll: true });
+        wantsFocus = false;
+      }
       open(button);
       pinned = true;
-      if (event.detail === 0) tip.focus({ preventScroll: true }); // from the keyboard: go in, to scroll and copy
     } else if (!tip.contains(event.target)) shut();
     return undefined;
   });

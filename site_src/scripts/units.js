@@ -1,5 +1,5 @@
 // GiB or GB. Both texts come with the page; this only shows the one that was chosen, and remembers it.
-import { behind, figures } from "./figures.js";
+import { figures } from "./figures.js";
 import { read, refuse, write } from "./state.js";
 
 const KEY = "rooflight.units";
@@ -23,9 +23,9 @@ function remember(units) {
 
 function show(units) {
   for (const button of figures()) {
-    const { quantity } = behind(button);
-    if (quantity.text === quantity.decimal) continue;
-    const [number, unit] = (units === "decimal" ? quantity.decimal : quantity.text).split(GAP);
+    if (!button.dataset.d) continue; // no bytes
+    const binary = (button.dataset.b ??= button.textContent);
+    const [number, unit] = (units === "decimal" ? button.dataset.d : binary).split(GAP);
     const label = document.createElement("span");
     label.className = "u";
     label.textContent = GAP + unit;

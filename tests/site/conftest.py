@@ -53,6 +53,12 @@ def chromium(chromium_path):
         browser.close()
 
 
+def wait_until_ready(page):
+    page.wait_for_function("performance.getEntriesByName('rooflight-ready').length > 0")
+    if page.locator("[data-figures]").count():
+        page.wait_for_function("performance.getEntriesByName('rooflight-figures').length > 0")
+
+
 @pytest.fixture
 def open_page(chromium, address):
     """Open a page of the site; whatever it complains about or asks another host for fails the test."""
@@ -75,7 +81,7 @@ def open_page(chromium, address):
         page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.goto(address + path, wait_until="load")
         if options.get("java_script_enabled", True):
-            page.wait_for_function("performance.getEntriesByName('rooflight-ready').length > 0")
+            wait_until_ready(page)
         return page
 
     yield open_

@@ -4,7 +4,7 @@ import csv
 import json
 
 import pytest
-from tests.site.conftest import SIZES, TEMPLATES
+from tests.site.conftest import SIZES, TEMPLATES, wait_until_ready
 from tests.site.factory import MODELS
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("chromium")]
@@ -180,7 +180,7 @@ def test_the_unit_is_remembered_on_other_pages(open_page):
     page.locator("[data-unit=decimal]").click()
     assert weights.text_content() == "16.1\u202fGB"
     page.locator("tr[data-model='aurora-lab/Aurora-8B'] th a").click()
-    page.wait_for_function("performance.getEntriesByName('rooflight-ready').length > 0")
+    wait_until_ready(page)
     assert page.locator(".tile button[data-q='weights.bytes']").text_content() == "16.1\u202fGB"
 
 
@@ -306,16 +306,37 @@ def test_a_tip_never_covers_its_number_or_leaves_the_window(open_page, height):
         page.keyboard.press("Escape")
 
 
-def test_every_number_of_a_page_opens(open_page):
-    page = open_page(INSPECTOR)
-    failed = page.evaluate("""() => [...document.querySelectorAll("button.q")].filter((button) => {
-      button.click();
+@pytest.mark.parametrize("template", ["gallery", "inspector"])
+def test_every_number_of_a_page_opens(open_page, template):
+    page = open_page(TEMPLATES[template])
+    failed = page.evaluate("""async () => {
       const tip = document.getElementById("formula-tip");
-      const fine = tip.matches(":popover-open") && tip.querySelector(".result").textContent.length > 2;
-      button.click();
-      return !fine;
-    }).map((button) => button.dataset.q)""")
+      const failed = [];
+      for (const button of document.querySelectorAll("button.q")) {
+        button.click();
+        await new Promise((done) => setTimeout(done));
+        const result = tip.matches(":popover-open") && tip.querySelector(".result")?.textContent;
+        if (!result || result.includes("undefined")) failed.push(button.dataset.q);
+        button.click();
+      }
+      return failed;
+    }""")
     assert failed == []
+
+
+def test_formulas_that_cannot_be_had_are_said_to_be_missing(chromium, address):
+    page = chromium.new_page()
+    page.route("**/data/models/*.json", lambda route: route.abort())
+    page.goto(address + INSPECTOR)
+    page.locator(".tile .big button").first.click()
+    tip = page.locator(TIP)
+    tip.wait_for()
+    assert tip.text_content().startswith("The formulas could not be loaded")
+    page.unroute("**/data/models/*.json")
+    page.keyboard.press("Escape")
+    page.locator(".tile .big button").first.click()
+    tip.locator(".result").wait_for()
+    page.close()
 
 
 # --- inspector --------------------------------------------------------------------------------------------------------

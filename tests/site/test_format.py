@@ -48,7 +48,12 @@ def test_an_unknown_unit_is_an_error():
 def test_exact_values_lose_nothing():
     assert exact(2**70) == "1,180,591,620,717,411,303,424"
     assert exact(Fraction(1, 3)) == "1/3"
-    assert exact(0.1) == "0.1"
+
+
+def test_what_has_no_short_exact_form_says_so():
+    assert exact(0.1) == "≈ 0.1"
+    assert exact(19_327_352_832.0) == "≈ 19,327,352,832"
+    assert exact(1 - Fraction(7, 8) ** 4096) == "≈ 1"
 
 
 def test_round_contexts_are_said_as_people_say_them():

@@ -10,6 +10,7 @@ from tests.site.factory import MODELS, inspections
 from rooflight.api import quantity
 from rooflight.edge.library import open_catalog
 from rooflight.expr import mathml, text
+from rooflight_site import evaluate
 from rooflight_site.build import build
 
 pytestmark = [pytest.mark.large, pytest.mark.xdist_group("library")]
@@ -40,13 +41,22 @@ def test_every_checkpoint_has_a_page(built, library):
     assert {document["id"] for document in documents(built)} == set(library.ids())
 
 
+def test_several_processes_write_the_same_site(built, tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate, "PER_PROCESS", 1)
+    build(tmp_path / "site", jobs=2, quiet=True, docs=tmp_path / "no-prose")
+    for file in (built.out / "data").rglob("*.json"):
+        assert file.read_bytes() == (tmp_path / "site" / file.relative_to(built.out)).read_bytes()
+
+
 def test_every_figure_is_the_one_its_command_gives(built, library):
     for document in documents(built):
         model = library.model(document["id"])
         for key, shown in document["models"][document["id"]]["quantities"].items():
-            program, command, target, asked = shlex.split(shown["command"])
-            assert (program, command, target, asked) == ("rooflight", "formula", document["id"], key)
-            again = quantity(model, asked)
+            words = shlex.split(shown["command"])
+            assert words[:4] == ["rooflight", "formula", document["id"], key]
+            again = quantity(
+                model, key, **dict(zip((word.lstrip("-") for word in words[4::2]), words[5::2], strict=True))
+            )
             assert (again.value, again.unit) == (shown["value"], shown["unit"]), f"{document['id']} {key}"
 
 

@@ -21,6 +21,10 @@ def book():
     return Book(inspection(replace(MODELS[0], id="org/name")), Formulas())
 
 
+def gallery(shapes):
+    return payload.gallery(payload.inspection(inspection(shape)) for shape in shapes)
+
+
 @pytest.mark.parametrize("bare", [5, 5.0, "5", None, Fraction(1, 2), Space().symbol("x")])
 def test_a_bare_number_is_refused(bare):
     with pytest.raises(TypeError, match="a page shows only Quantity, which has a formula"):
@@ -50,6 +54,15 @@ def test_a_figure_that_its_formula_does_not_give_is_refused():
     x = Space().symbol("d_model")
     with pytest.raises(ValueError, match=r"org/name: k is 5, and its formula 2·d_model gives 8,192"):
         book().add(Quantity("k", "label", 5, "byte", 2 * x))
+
+
+def test_an_expectation_may_differ_in_its_last_digits_only():
+    space = Space()
+    part = space.symbol("d_head") / space.symbol("d_model")
+    shelf = book()
+    shelf.add(Quantity("fine", "label", (1 / 32) * (1 + 1e-12), "1", part))
+    with pytest.raises(ValueError, match=r"org/name: off is ≈ 0\.03"):
+        shelf.add(Quantity("off", "label", (1 / 32) * (1 + 1e-6), "1", part))
 
 
 def test_a_key_that_sets_the_context_is_checked_and_shown_at_it():
@@ -89,20 +102,20 @@ def test_formulas_that_print_alike_and_mean_different_parts_stay_apart():
 
 
 def test_models_of_one_architecture_share_their_formulas():
-    document = payload.gallery([inspection(MODELS[0]), inspection(MODELS[1])])
+    document = gallery(MODELS[:2])
     one, two = (document["models"][shape.id]["quantities"]["params.total"] for shape in MODELS[:2])
     assert one["formula"] == two["formula"]
     assert one["value"] != two["value"]
 
 
 def test_the_gallery_puts_the_largest_first():
-    document = payload.gallery(map(inspection, MODELS))
+    document = gallery(MODELS)
     sizes = [document["models"][row["id"]]["quantities"]["params.total"]["value"] for row in document["rows"]]
     assert sizes == sorted(sizes, reverse=True)
 
 
 def test_every_symbol_of_a_gallery_formula_comes_with_its_value():
-    document = payload.gallery(map(inspection, MODELS))
+    document = gallery(MODELS)
     for model in document["models"].values():
         for quantity in model["quantities"].values():
             assert set(document["formulas"][quantity["formula"]]["symbols"]) <= set(model["symbols"])

@@ -10,7 +10,8 @@ from html.parser import HTMLParser
 import pytest
 from tests.site.factory import MODELS, inspection, inspections
 
-from rooflight_site.build import BuildError, build
+from rooflight_site.build import build
+from rooflight_site.errors import BuildError
 
 HTML_BUDGET = 40_000  # bytes, gzipped
 HOSTILE = """<img src=x onerror=alert(1)>{% endraw %}{{ 7 * 7 }}</script><!--"'&amp;"""
@@ -45,8 +46,10 @@ def figures(html):
     return {name: "".join(parts) for name, parts in whole.items()}
 
 
-def page_data(html):
-    return json.loads(re.search(r'<script type="application/json" id="page-data">(.*?)</script>', html, re.DOTALL)[1])
+def page_data(file):
+    """The data file that a page names; {} for a page without figures."""
+    link = re.search(r'data-figures="([^"]+)"', file.read_text(encoding="utf-8"))
+    return json.loads((file.parent / link[1]).read_text(encoding="utf-8")) if link else {}
 
 
 def test_every_model_has_a_page_and_a_file(site):
@@ -55,26 +58,30 @@ def test_every_model_has_a_page_and_a_file(site):
         assert (site / "data" / "models" / f"{shape.id.replace('/', '--')}.json").is_file()
 
 
-def test_a_fact_has_one_value_on_every_page(site):
+def test_a_fact_has_one_value_in_every_file_and_on_every_page(site):
     seen = {}
-    for file in [*site.rglob("*.html"), *(site / "data").rglob("*.json")]:
-        text = file.read_text(encoding="utf-8")
-        document = json.loads(text) if file.suffix == ".json" else page_data(text) if "page-data" in text else {}
-        for model, entries in document.get("models", {}).items():
+    for file in (site / "data").rglob("*.json"):
+        for model, entries in json.loads(file.read_text(encoding="utf-8")).get("models", {}).items():
             for key, quantity in entries["quantities"].items():
                 where, first = seen.setdefault((model, key), (file.name, quantity))
                 assert quantity == first, f"{model} {key}: {where} and {file.name} disagree"
-    assert len(seen) > 500
-
-
-def test_every_shown_figure_is_the_serializers_text(site):
+    shown = 0
     for file in site.rglob("*.html"):
-        html = file.read_text(encoding="utf-8")
-        shown = figures(html)
-        data = page_data(html) if shown else {}
-        for (model, key), text in shown.items():
-            expected = data["models"][model]["quantities"][key]["text"]
+        for (model, key), text in figures(file.read_text(encoding="utf-8")).items():
+            expected = seen[model, key][1]["text"]
             assert set(text.replace(expected, "|")) == {"|"}, f"{file}: {model} {key} shows {text}, not {expected}"
+            shown += 1
+    assert shown > 500
+
+
+def test_every_figure_of_a_page_is_in_the_data_it_names(site):
+    for file in site.rglob("*.html"):
+        shown = figures(file.read_text(encoding="utf-8"))
+        data = page_data(file)
+        assert bool(shown) == bool(data)
+        for model, key in shown:
+            quantity = data["models"][model]["quantities"][key]
+            assert set(data["formulas"][quantity["formula"]]["symbols"]) <= set(data["models"][model]["symbols"])
 
 
 def test_the_gallery_shows_a_figure_of_every_model(site):
@@ -126,8 +133,7 @@ def test_a_hostile_model_is_only_text(tmp_path, docs):
         html = file.read_text(encoding="utf-8")
         assert "<img" not in html, file
         assert "49" not in re.findall(r"endraw[^<]{0,20}", html), file
-        if "page-data" in html:
-            page_data(html)
+        page_data(file)
     page = (tmp_path / "site" / "models" / MODELS[0].id / "index.html").read_text(encoding="utf-8")
     assert "{{ 7 * 7 }}" in page
     assert page.count("<h1") == 1

@@ -3,6 +3,7 @@
 import pytest
 
 from rooflight_site import write
+from rooflight_site.errors import NotOurs
 
 
 def put(folder, text):
@@ -74,7 +75,7 @@ def test_a_failed_rename_brings_the_previous_one_back(tmp_path, monkeypatch):
 def test_a_folder_that_is_not_ours_is_left_alone(tmp_path):
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "thesis.tex").write_text("years of work")
-    with pytest.raises(write.NotOurs, match=r"home is not empty and holds no build\.json of an earlier build"):
+    with pytest.raises(NotOurs, match=r"home is not empty and holds no build\.json of an earlier build"):
         build(tmp_path / "home", "site")
     assert (tmp_path / "home" / "thesis.tex").read_text() == "years of work"
     assert listing(tmp_path) == ["home"]
