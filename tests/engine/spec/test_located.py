@@ -14,7 +14,7 @@ keys = st.text("abcde_", min_size=1, max_size=3)
 leaves = (
     st.booleans()
     | st.integers(-(10**9), 10**9)
-    | st.text(max_size=8)
+    | st.text("aé−𐀀 :#'\"\\-0&*!%", max_size=8)
     | st.floats(allow_nan=False, allow_infinity=False, width=32)
 )
 values = st.recursive(leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(keys, inner, max_size=4))
