@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import error_examples
-from docs_markdown import anchor, code, codes, page, table
+from docs_markdown import anchor, code, page, table
 
 import rooflight
 from rooflight.api.catalog import FIGURES
@@ -54,12 +54,11 @@ def used_codes(folder: Path = ENGINE) -> dict[str, list[str]]:
 
 def errors() -> str:
     """docs/errors.md."""
-    files = used_codes()
     parts = [_ERRORS]
     for name, meaning in CODES.items():
         # A code without an example fails a test of its own; the other pages are written all the same.
-        example = f"```text\n{error_examples.refusal(name)}\n```\n\n" if name in error_examples.EXAMPLES else ""
-        parts.append(f"## {name}\n\n{meaning}\n\n{example}Raised in {codes(files.get(name, ()))}.")
+        example = f"\n\n```text\n{error_examples.refusal(name)}\n```" if name in error_examples.EXAMPLES else ""
+        parts.append(f"## {name}\n\n{meaning}{example}")
     return page("Errors", *parts)
 
 

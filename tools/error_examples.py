@@ -14,7 +14,7 @@ from rooflight import api
 from rooflight.edge import library as files
 from rooflight.edge.yaml_text import read_yaml
 from rooflight.graph import expand
-from rooflight.spec import Sources, bind, read_library
+from rooflight.spec import bind
 from rooflight.values import SpecError
 from rooflight.walk import compile_graph, walk
 
@@ -172,21 +172,13 @@ _RULES = "schedule: { rules: [%s] }, inputs: embed, streams"
 
 
 def _read(specs: dict[str, str]) -> Any:
-    located = {name: read_yaml(text, f"specs/{name}.yaml") for name, text in specs.items()}
-
-    def under(folder: str) -> dict[str, Any]:
-        return {name.partition("/")[2]: data for name, data in located.items() if name.startswith(folder + "/")}
-
-    return read_library(
-        Sources(
-            dims=located["dims"],
-            roles=located["roles"],
-            config_keys=located["config_keys"],
-            components=under("components"),
-            drafts=under("drafts"),
-            models=under("models"),
-        )
-    )
+    # Through files, as anyone's specs are read: what a library is made of is then the engine's business alone.
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in specs.items():
+            path = Path(folder, "specs", f"{name}.yaml")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return files.open_catalog(f"{folder}/specs").library
 
 
 def model(specs: dict[str, str] | None = None, **config: Any) -> Any:
