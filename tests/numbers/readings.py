@@ -3,8 +3,13 @@
 from collections import Counter
 
 import rooflight
+from oracles.material import snapshot
 
 DENSE = ("llama", "mistral", "gpt2", "qwen2", "qwen3")
+EXPERTS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss")
+V3, R1, V2_LITE = "deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-V2-Lite"
+MIXTRAL, QWEN3_MOE = "mistralai/Mixtral-8x7B-v0.1", "Qwen/Qwen3-30B-A3B"
+GPT_OSS, GPT_OSS_LARGE = "openai/gpt-oss-20b", "openai/gpt-oss-120b"
 
 
 def components(answer):
@@ -13,14 +18,35 @@ def components(answer):
     for node in answer["nodes"]:
         if not node["matmul_flops"]:
             continue
-        if node["op"] in {"attention_score", "attention_apply"}:
-            name = "attn_core"
-        elif node["role"] == "attention":
-            name = "attn_proj"
-        else:
-            name = {"ffn": "dense_mlp", "head": "lm_head"}[node["role"]]
-        total[name] += node["matmul_flops"]
+        total[component(node)] += node["matmul_flops"]
     return dict(total)
+
+
+def component(node):
+    """The component that a node which does matmuls belongs to."""
+    inside = node["id"].split(".")
+    if node["op"] in {"attention_score", "attention_apply"}:
+        return "attn_core"
+    if node["op"] == "linear_per_head":
+        return "mla_absorb"
+    if inside[-1] == "kv_b_proj":
+        return "mla_kv_b_proj"
+    if "shared" in inside:
+        return "shared_expert"
+    names = {
+        "attention": "attn_proj",
+        "ffn": "dense_mlp",
+        "head": "lm_head",
+        "router": "router",
+        "expert": "routed_experts",
+    }
+    return names[node["role"]]
+
+
+def in_bf16(model):
+    """A snapshot's configuration with every weight in BF16, whatever the checkpoint packs."""
+    config = {key: value for key, value in snapshot(model, "config").items() if key != "quantization_config"}
+    return config | {"dtype": "bfloat16"}
 
 
 def matmul_flops(target, **deployment):
