@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from rooflight import api
-from rooflight.edge.yaml_text import read_yaml
+from rooflight.edge.library import open_catalog
 from rooflight.graph import PHASES
-from rooflight.spec import Sources, bind, read_library
+from rooflight.spec import bind
 from rooflight.values import SpecError
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
@@ -17,23 +18,13 @@ CONFIG = json.loads((FIXTURES / "tiny-config.json").read_text())
 
 def library(texts=TEXTS):
     """The library of a specs folder given as texts by path."""
-
-    def read(path):
-        return read_yaml(texts[path], f"specs/{path}")
-
-    def read_all(folder):
-        return {Path(path).stem: read(path) for path in sorted(texts) if path.startswith(folder)}
-
-    return read_library(
-        Sources(
-            dims=read("dims.yaml"),
-            roles=read("roles.yaml"),
-            config_keys=read("config_keys.yaml"),
-            components=read_all("components/"),
-            drafts=read_all("drafts/"),
-            models=read_all("models/"),
-        )
-    )
+    # Through files, as anyone's specs are read: which folders there are is the engine's business.
+    with TemporaryDirectory() as folder:
+        specs = Path(folder, "specs")
+        for path, text in texts.items():
+            (specs / path).parent.mkdir(parents=True, exist_ok=True)
+            (specs / path).write_text(text)
+        return open_catalog(specs).library
 
 
 def model(texts=TEXTS, config=CONFIG):
