@@ -9,7 +9,7 @@ from rooflight.dims import RUN, DimTable
 from rooflight.expr import Tree, names
 from rooflight.spec.located import Section
 from rooflight.spec.reader import nearest
-from rooflight.spec.records import Formula, ModelSpec
+from rooflight.spec.records import Formula, ModelSpec, Use
 from rooflight.values import SpecError
 
 LAYER = "i"  # in a schedule's `when`: the layer's number, from 0
@@ -19,6 +19,8 @@ def check_model_names(spec: ModelSpec, section: Any, table: DimTable) -> None:
     """Raise SpecError at the first name that nothing gives a meaning."""
     _check_dims(spec, section, table)
     dims = tuple(spec.dims)
+    for use in (*spec.blocks.values(), *(stage.use for stage in spec.stages if stage.use is not None)):
+        _check_cases(use, dims)
     for stage in spec.stages:
         if stage.schedule is None or stage.repeat is None:
             continue
@@ -39,6 +41,14 @@ def check_model_names(spec: ModelSpec, section: Any, table: DimTable) -> None:
         for key, value in rules.items():
             if isinstance(value, Formula):
                 _check(value.tree, (), f"{_at(section['config'][group], key, f'{spec.name}.config.{group}')}")
+
+
+def _check_cases(use: Use, dims: tuple[str, ...]) -> None:
+    for when, case in use.cases:
+        _check(when, dims, f"{case.where}.when")
+        _check_cases(case, dims)
+    for filled in use.slots.values():
+        _check_cases(filled, dims)
 
 
 def _check_dims(spec: ModelSpec, section: Any, table: DimTable) -> None:
