@@ -16,11 +16,15 @@ export function figuresData() {
   return reading;
 }
 
-/** Read the data while nothing else happens, so that the first tip opens at once. */
+/** Read the data at the first sign of a reader who acts, so that the first tip opens at once and others load nothing. */
 export function readAhead() {
   if (!element) return;
-  const later = window.requestIdleCallback ?? ((run) => setTimeout(run, 200));
-  later(() => figuresData().catch(() => {}), { timeout: 2000 });
+  const signs = ["pointermove", "touchstart", "keydown"];
+  const start = () => {
+    for (const sign of signs) removeEventListener(sign, start);
+    figuresData().catch(() => {});
+  };
+  for (const sign of signs) addEventListener(sign, start, { passive: true });
 }
 
 /** Every number of the page. */

@@ -126,6 +126,8 @@ function show(button) {
   if (!tip.matches(":popover-open")) tip.showPopover();
   place(button);
   reach(tip);
+  // The first formula fetches its font, and takes another width with it.
+  document.fonts.ready.then(() => owner === button && place(button));
 }
 
 async function open(button) {

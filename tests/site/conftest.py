@@ -53,9 +53,10 @@ def chromium(chromium_path):
         browser.close()
 
 
-def wait_until_ready(page):
+def wait_until_ready(page, *, ahead=True):
     page.wait_for_function("performance.getEntriesByName('rooflight-ready').length > 0")
-    if page.locator("[data-figures]").count():
+    if ahead and page.locator("[data-figures]").count():
+        page.keyboard.press("Shift")  # the first sign of a reader who acts
         page.wait_for_function("performance.getEntriesByName('rooflight-figures').length > 0")
 
 
@@ -64,7 +65,7 @@ def open_page(chromium, address):
     """Open a page of the site; whatever it complains about or asks another host for fails the test."""
     contexts, complaints = [], []
 
-    def open_(path="", size="desktop", theme="light", **options):
+    def open_(path="", size="desktop", theme="light", *, ahead=True, **options):
         context = chromium.new_context(
             viewport=SIZES[size],
             color_scheme=theme,
@@ -81,7 +82,7 @@ def open_page(chromium, address):
         page.on("response", lambda r: complaints.append(f"{r.status} {r.url}") if r.status >= 400 else None)
         page.goto(address + path, wait_until="load")
         if options.get("java_script_enabled", True):
-            wait_until_ready(page)
+            wait_until_ready(page, ahead=ahead)
         return page
 
     yield open_

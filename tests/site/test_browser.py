@@ -43,7 +43,7 @@ def order(page):
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize("template", TEMPLATES)
 def test_a_page_is_light_still_and_no_wider_than_its_window(open_page, template, size):
-    page = open_page(TEMPLATES[template], size)
+    page = open_page(TEMPLATES[template], size, ahead=False)
     vitals = page.evaluate(VITALS)
     assert vitals["bytes"] <= PAGE_BUDGET
     assert vitals["shift"] <= SHIFT_BUDGET
