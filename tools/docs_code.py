@@ -64,7 +64,7 @@ def errors() -> str:
 
 def command_line() -> str:
     """docs/cli.md."""
-    root = click.Context(cli.main, info_name="rooflight", color=False)
+    root = click.Context(cli.main, info_name="rooflight", **cli.main.context_settings)
     parts = [
         _COMMANDS,
         "## Options of every command\n\nThey stand before the name of the command.\n\n" + _options(cli.main, root),

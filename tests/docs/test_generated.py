@@ -1,5 +1,7 @@
 """Generated pages, generated parts, and what commands print are what the code says now."""
 
+import docs_blocks
+import docs_code
 import docs_tables
 import pytest
 
@@ -40,3 +42,11 @@ def test_the_check_fails_where_something_is_stale(monkeypatch, capsys):
     assert capsys.readouterr().out == "docs/ops.md\nout of date: run `make docs`\n"
     monkeypatch.setattr(docs_tables, "stale", list)
     assert docs_tables.main() == 0
+
+
+def test_a_page_does_not_depend_on_what_ran_before(root):
+    # click keeps the help option that a command was first asked for.
+    with docs_blocks.workshop() as shop:
+        shop.run("rooflight show --help")
+    assert docs_code.command_line() == docs_code.command_line()
+    assert "`-h, --help`" in docs_code.command_line()
