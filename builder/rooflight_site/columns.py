@@ -34,9 +34,7 @@ COLUMNS = (
     Column("ctx", "Context", "tokens", "figure", "max_context", _DOWN, "Longest sequence the config allows"),
     Column("kv", "KV / token", "bytes", "figure", "cache.bytes_per_token", _UP, "Cache one more token adds"),
     Column("kv32k", "KV at 32K", "bytes", "figure", "cache.bytes@32768", _UP, "Cache of one sequence of 32,768 tokens"),
-    Column(
-        "weights", "Weights", "bytes", "figure", "weights.bytes", _UP, "Bytes of the weights, all in the config's dtype"
-    ),
+    Column("weights", "Weights", "bytes", "figure", "weights.bytes", _UP, "Bytes of the weights"),
     Column("dtype", "Dtype", "", "fact", "dtype", _UP, "The config's dtype"),
     Column("config", "Config", "", "fact", "config_state", _UP, "How much of the published config was at hand"),
 )

@@ -10,6 +10,7 @@ _TITLE = re.compile(r"^#\s+(.+?)\s*#*$", re.MULTILINE)
 _HOME = ("index.md", "README.md")
 _PARAGRAPH = re.compile(r"^(?![#>|\-*`!<\s]).+(?:\n(?!\n).+)*", re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_PAGE_LINK = re.compile(r"\]\(([^)#]+\.md)(?:#[^)]*)?\)")
 _SENTENCE = re.compile(r"(.+?[.:])(?=\s|$)", re.DOTALL)
 
 
@@ -23,16 +24,22 @@ class Prose:
 
 
 def sections(docs: Path) -> Prose:
-    """Every file of `docs`, the index first, the rest by title. No folder or an empty one: no section."""
+    """Every file of `docs` in reading order. No folder or an empty one: no section."""
     found = {file.relative_to(docs).as_posix(): file.read_text(encoding="utf-8") for file in sorted(docs.rglob("*.md"))}
     if not found:
         return Prose({}, [], None)
     files = {f"docs/{path}": text for path, text in found.items()}
     if not any(name in found for name in _HOME):
         files["docs/index.md"] = _contents(found)
-    order = sorted(
-        files, key=lambda path: (path.removeprefix("docs/") not in _HOME, _title(path, files[path]).casefold())
-    )
+    home = next(files[f"docs/{name}"] for name in _HOME if f"docs/{name}" in files)
+    linked = {path: at for at, path in enumerate(reversed(_PAGE_LINK.findall(home)))}  # the first mention counts
+
+    def reading_order(path: str) -> tuple[bool, int, str]:
+        """The front page, then as it links to the others, then the rest by title."""
+        name = path.removeprefix("docs/")
+        return name not in _HOME, -linked.get(name, -1), _title(path, files[path]).casefold()
+
+    order = sorted(files, key=reading_order)
     return Prose(files, [{"Docs": [{_title(path, files[path]): path} for path in order]}], "docs/")
 
 

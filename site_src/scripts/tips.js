@@ -117,7 +117,7 @@ function place(button) {
   const room = { below: innerHeight - at.bottom - GAP - MARGIN, above: at.top - GAP - MARGIN };
   const side = tip.offsetHeight <= room.below || room.below >= room.above ? "below" : "above";
   tip.style.maxHeight = `${Math.min(MAX_HEIGHT, room[side])}px`;
-  const left = Math.max(MARGIN, Math.min(at.left - 18, innerWidth - tip.offsetWidth - MARGIN));
+  const left = Math.max(MARGIN, Math.min(at.left - 18, document.documentElement.clientWidth - tip.offsetWidth - MARGIN));
   tip.style.left = `${left}px`;
   tip.style.top = `${side === "below" ? at.bottom + GAP : at.top - GAP - tip.offsetHeight}px`;
 }
