@@ -15,6 +15,8 @@ from rooflight.edge import library as files
 from rooflight.edge.yaml_text import read_yaml
 from rooflight.graph import expand
 from rooflight.spec import bind
+from rooflight.truth import Row, choose_files, collapse, header_length, read_header, read_tensors
+from rooflight.truth import expand as expand_rows
 from rooflight.values import SpecError
 from rooflight.walk import compile_graph, walk
 
@@ -265,6 +267,19 @@ def _wide() -> object:
     )
 
 
+def header(content: str, data_bytes: int = 8) -> Callable[[], object]:
+    """A fault in a safetensors header."""
+    return lambda: read_header(content.encode(), data_bytes, "model.safetensors", "hub-headers")
+
+
+def _stored(name: str, count: int = 1) -> Row:
+    return Row(name, "BF16", (2, 2), count, "hub-headers")
+
+
+def _chosen(*names: str, index: tuple[str, ...] | None = None) -> Callable[[], object]:
+    return lambda: choose_files(names, "some/folder", index)
+
+
 _DRAFT = SPECS["components/ffn"].replace("A feed-forward network.", "An idea.")
 _TWO = """\
 doc: Two values.
@@ -383,12 +398,30 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "no-spec": config(architectures=["TinyMoeForCausalLM"]),
     "no-config": lambda: files.load_target(files.open_catalog(), "./no-such-folder"),
     "unknown-model": lambda: files.load_target(files.open_catalog(), "meta-llama/Meta-Llama-3-9B"),
+    "tensor-name": header('{"norm weight": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 8]}}'),
+    "tensor-twice": lambda: collapse([_stored("norm.weight"), _stored("norm.weight")], "model.safetensors"),
+    "too-many-tensors": lambda: expand_rows([_stored("layers.{0-9999999}.weight", 10**7)], "tensors.json"),
+    "bad-pattern": lambda: expand_rows([_stored("layers.{0-3}.weight", 3)], "tensors.json"),
+    "bad-snapshot": lambda: read_tensors({"tensors": []}, "specs/truth/some--model/tensors.json"),
+    "header-size": lambda: header_length(b"PK\x03\x04\x14\x00\x00\x00", 1000, "model.safetensors"),
+    "header-json": header('{"norm.weight": '),
+    "header-entry": header('{"norm.weight": {"dtype": "bfloat16", "shape": [2, 2], "data_offsets": [0, 8]}}'),
+    "header-offsets": header('{"norm.weight": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 4]}}'),
+    "index-mismatch": _chosen("a.safetensors", index=("a.safetensors", "b.safetensors")),
+    "no-safetensors": _chosen("pytorch_model.bin"),
+    "several-checkpoints": _chosen("adapter.safetensors", "merged.safetensors"),
     "bad-step": lambda: api.cost(model(), "prefill", context=1024, prefix=1024),
     "unknown-phase": lambda: api.cost(model(), "training"),
     "unknown-figure": lambda: api.formula(model(), "params.totals"),
     "unknown-format": lambda: api.formula(model(), "params.total", form="tex"),
     "unbound-symbol": lambda: walk(compile_graph(expand(model(), "prefill")), {"B": 1}),
 }
+
+# Codes whose fault no small input makes, and why.
+WITHOUT: dict[str, str] = dict.fromkeys(
+    ("no-hub-library", "hub-unreachable", "hub-refused", "hub-not-found", "hub-busy", "hub-answer"),
+    "It takes a network to see.",
+)
 
 
 def refusal(code: str) -> SpecError:
