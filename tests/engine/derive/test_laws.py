@@ -50,6 +50,14 @@ def test_cache_is_of_one_sequence(target, context, batch):
     assert figure(model, "cache.bytes", context=context, batch=batch) == figure(model, "cache.bytes", context=context)
 
 
+@quick
+@given(configs, contexts, st.integers(1, 40))
+def test_a_decoding_step_reads_the_cache_and_writes_one_position(config, context, batch):
+    model = rooflight.load(config)
+    kept = figure(model, "cache.bytes", context=context) + figure(model, "cache.first_token_bytes")
+    assert figure(model, "decode.kv_bytes", context=context, batch=batch) == batch * kept
+
+
 def exact_rows(model, **knobs):
     """(matmul, other) FLOPs of each node, all its copies."""
     return {row["id"]: (row["matmul_flops"], row["other_flops"]) for row in api.cost(model, **knobs)["nodes"]}

@@ -10,7 +10,7 @@ from rooflight.spec import Section, locate, overlay
 
 quick = settings(deadline=None, max_examples=200)
 
-keys = st.text("abcde_", min_size=1, max_size=3)
+keys = st.sampled_from(["a", "b", "c"])  # few, so that two mappings share some
 leaves = (
     st.booleans()
     | st.integers(-(10**9), 10**9)
@@ -54,7 +54,7 @@ def test_yaml_gives_the_data_it_holds(data):
 
 
 @quick
-@given(st.lists(keys, min_size=1, max_size=5, unique=True))
+@given(st.lists(st.text("abcde_", min_size=1, max_size=3), min_size=1, max_size=5, unique=True))
 def test_every_key_knows_its_line(names):
     section = read_yaml("".join(f"{name}:\n  - {{ inner: 1 }}\n" for name in names), "doc.yaml")
     for index, name in enumerate(names):
