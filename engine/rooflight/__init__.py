@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rooflight.edge.front import cost, explain, formula, load, models, quantity, show, tensors
+    from rooflight.edge.front import cost, explain, formula, load, models, quantity, show, tensors, validate
 
 __version__ = "0.1.0"
 
-__all__ = ["cost", "explain", "formula", "load", "models", "quantity", "show", "tensors"]
+__all__ = ["cost", "explain", "formula", "load", "models", "quantity", "show", "tensors", "validate"]
 
 
 def __getattr__(name: str) -> Any:

@@ -27,7 +27,7 @@ from rooflight.api.records import (
     Symbol,
 )
 from rooflight.api.show import model_row, show
-from rooflight.api.tensors import TensorRow, buffer_rows, tensor_rows
+from rooflight.derive.tensors import TensorRow, buffer_rows, tensor_rows
 
 __all__ = [
     "FORMATS",

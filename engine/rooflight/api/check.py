@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rooflight.analysis.geometry import check_geometry
 from rooflight.api.binding import numbers
 from rooflight.api.reading import reading
-from rooflight.api.tensors import tensor_rows
+from rooflight.derive.tensors import tensor_rows
 
 if TYPE_CHECKING:
     from rooflight.spec import Model

@@ -20,7 +20,7 @@ from rooflight.api.records import (
     Symbol,
 )
 from rooflight.api.show import attention_label, component_names, growth_words, layer_words, source
-from rooflight.api.tensors import tensor_rows
+from rooflight.derive.tensors import tensor_rows
 from rooflight.expr import evaluate_tree, names, text
 from rooflight.values import Quantity
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from rooflight import derive
 from rooflight.api.reading import Reading, reading
-from rooflight.api.tensors import ranges
 from rooflight.expr import evaluate_tree, names
+from rooflight.graph import ranges
 
 if TYPE_CHECKING:
     from rooflight.graph import Instance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rooflight.derive.storage import copy_bytes
 from rooflight.derive.totals import summed
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def params_by_role(analysis: Analysis) -> dict[str, Value]:
 
 
 def stored_bytes(analysis: Analysis) -> list[Value]:
-    """Bytes each node's own weights take in the checkpoint, one copy."""
-    width = analysis.binding["b_w"]
-    return [params * width for params in analysis.params.values]
+    """Bytes each node's own weights take in the checkpoint, scales included, one copy."""
+    return [
+        0 if step.node.tied_to is not None else copy_bytes(analysis, index)
+        for index, step in enumerate(analysis.program.steps)
+    ]

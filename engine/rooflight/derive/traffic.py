@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rooflight.derive.storage import copy_bytes
 from rooflight.expr import div, power, prod, total
 
 if TYPE_CHECKING:
@@ -18,7 +19,13 @@ def weight_bytes(analysis: Analysis) -> list[Value]:
     """
     width = analysis.binding["b_w"]
     shares = read_shares(analysis)
-    return [elements * width * share for elements, share in zip(analysis.weights_read.values, shares, strict=True)]
+    # Of a table, which is never quantized, the rows asked for; of any other weight all that is stored for it.
+    return [
+        (elements * width if step.node.op.reads is not None else copy_bytes(analysis, index)) * share
+        for index, (step, elements, share) in enumerate(
+            zip(analysis.program.steps, analysis.weights_read.values, shares, strict=True)
+        )
+    ]
 
 
 def read_shares(analysis: Analysis) -> list[Value]:

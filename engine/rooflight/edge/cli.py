@@ -11,6 +11,7 @@ import click
 
 from rooflight import __version__, api
 from rooflight.edge import front, screen
+from rooflight.edge.snapshot import commands
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
@@ -228,25 +229,17 @@ def tensors(specs: str | None, target: str, *, buffers: bool, as_json: bool) -> 
 
 @main.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@click.option("--sources", metavar="DIR", help="Folder with the wheels that specs quote from. [default: .sources]")
 @_json_option
 @click.pass_obj
-def check(specs: str | None, targets: tuple[str, ...], *, as_json: bool) -> None:
-    """Check that specs hold together: graph, geometry at random dims, tensor names. All models without a TARGET."""
-    catalog = front.catalog(specs)
-    ids = targets or catalog.ids()
-    findings: list[dict[str, Any]] = []
-    for target in ids:
-        try:
-            api.check(front.load(target, specs=specs))
-        except SpecError as error:
-            findings.append({"model": target, **error.as_json()})
-            if not as_json:
-                screen.error(error)
+def validate(specs: str | None, targets: tuple[str, ...], sources: str | None, *, as_json: bool) -> None:
+    """Hold specs against facts outside the project; all models without a TARGET. Exit 1 on a blocking finding."""
+    result = front.validate(*targets, specs=specs, sources=sources)
     if as_json:
-        _emit({"checked": list(ids), "findings": findings})
-    elif not findings:
-        click.echo(f"{len(ids)} models hold together")
-    if findings:
+        _emit(result)
+    else:
+        screen.findings(result)
+    if any(finding["blocking"] for finding in result["findings"]):
         sys.exit(BAD_INPUT)
 
 
@@ -288,6 +281,10 @@ def _builder(module: str) -> Any:
             f"{error.name} is not installed; `make site` sets up everything a build needs, "
             "or install rooflight with its extra: pip install 'rooflight[site]'"
         ) from None
+
+
+main.add_command(commands.snapshot)
+main.add_command(commands.new)
 
 
 @main.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooflight import api
@@ -92,4 +93,14 @@ def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) 
     rows = api.tensor_rows(model, api.reading(model, drafts=True).numbers)
     if buffers:
         rows = (*rows, *api.buffer_rows(model))
-    return [{"name": r.name, "shape": list(r.shape), "dtype": r.dtype, "count": r.count} for r in rows]
+    return [
+        {"name": r.name, "shape": list(r.shape), "dtype": r.dtype, "count": r.copies, "role": r.role, "part": r.part}
+        for r in rows
+    ]
+
+
+def validate(*targets: str, specs: str | None = None, sources: str | None = None) -> dict[str, Any]:
+    """Return what guards and diagnostics say of checkpoints, all that a spec covers where none are named."""
+    from rooflight.edge.validate import validate as run
+
+    return run(catalog(specs), targets, None if sources is None else Path(sources))

@@ -52,6 +52,7 @@ class Catalog:
                 components=_read_all(self.folder / "components", base),
                 drafts=_read_all(self.folder / "drafts", base),
                 models=_read_all(self.folder / "models", base),
+                schemes=_read_all(self.folder / "quant", base),
             )
         )
 

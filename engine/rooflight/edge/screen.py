@@ -124,6 +124,23 @@ def formula(facts: dict[str, Any]) -> None:
         console.print(f"    {name} = {symbol['value']:,}  [dim]{escape(symbol['meaning'])}[/]")
 
 
+def findings(result: dict[str, Any]) -> None:
+    """Print findings, the blocking ones first."""
+    console = Console(highlight=False, soft_wrap=True)
+    found = sorted(result["findings"], key=lambda finding: not finding["blocking"])
+    for finding in found:
+        colour = "red" if finding["blocking"] else "yellow"
+        console.print(
+            f"[bold {colour}]{escape(finding['code'])}[/] ({finding['guard']}) {escape(finding['model'])}: "
+            f"{escape(finding['where'])}"
+        )
+        for name in ("expected", "got", "fix"):
+            console.print(f"  [dim]{name:<9}[/] {escape(finding[name])}")
+    blocking = sum(finding["blocking"] for finding in found)
+    checked = len(result["checked"])
+    console.print(f"{checked} checked, {blocking} blocking findings, {len(found) - blocking} hints")
+
+
 def tensors(rows: list[dict[str, Any]]) -> None:
     """Print tensor patterns."""
     table = _table("tensor", "dtype", "shape", ">count")

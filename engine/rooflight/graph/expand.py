@@ -8,17 +8,21 @@ from typing import Any
 
 from rooflight.dims import RUN
 from rooflight.expr import Tree, evaluate_tree, names, print_tree
-from rooflight.graph.graph import POSITIONS, TOKENS, Graph, Group, Instance, Kept, Node, Seam
+from rooflight.graph.graph import POSITIONS, TOKENS, Graph, Group, Instance, Kept, Node, Seam, Stored
+from rooflight.graph.names import mapped, weight_path
 from rooflight.graph.order import ordered
 from rooflight.ops import OPS, Op
 from rooflight.spec import (
     ComponentSpec,
+    Format,
     Model,
     NodeSpec,
     Stage,
+    Storage,
     Tie,
     Use,
     find_component,
+    format_of,
     nearest,
     switch_value,
 )
@@ -32,15 +36,19 @@ _MAX_NODES = 20_000
 Scope = Mapping[str, Tree]  # a component's names in the model's terms; a missing name means itself
 
 
-def expand(model: Model, phase: str, *, drafts: bool = False, variants: bool = True) -> Graph:
+def expand(
+    model: Model, phase: str, *, drafts: bool = False, variants: bool = True, storage: Storage | None = None
+) -> Graph:
     """Return the model's graph in one phase. Raises SpecError where parts do not fit together.
 
     drafts    also the heads that guess ahead
     variants  in decode, put a component's decode variant in its place
+    storage   how weights are stored, where not as the checkpoint has them
     """
     if phase not in PHASES:
         raise SpecError("unknown-phase", "phase", "prefill or decode", phase, nearest(phase, PHASES))
-    return _Expansion(model, phase, drafts=drafts, variants=variants and phase == "decode").run()
+    variants = variants and phase == "decode"
+    return _Expansion(model, phase, storage or model.storage, drafts=drafts, variants=variants).run()
 
 
 @dataclass(slots=True)
@@ -62,6 +70,7 @@ class _Place:
 class _Expansion:
     model: Model
     phase: str
+    storage: Storage
     drafts: bool
     variants: bool
     nodes: list[Node] = field(default_factory=list[Node])
@@ -69,6 +78,7 @@ class _Expansion:
     instances: list[Instance] = field(default_factory=list[Instance])
     seams: list[Seam] = field(default_factory=list[Seam])
     ids: dict[str, int] = field(default_factory=dict[str, int])
+    overrides: set[int] = field(default_factory=set[int])
 
     def run(self) -> Graph:
         outputs: dict[str, tuple[int, ...]] = {"tokens": (TOKENS,), "positions": (POSITIONS,)}
@@ -77,7 +87,14 @@ class _Expansion:
                 continue
             inputs = tuple(node for name in stage.inputs for node in outputs[name])
             outputs[stage.name] = self._stage(stage, inputs)
-        return Graph(self.phase, tuple(self.nodes), tuple(self.groups), tuple(self.instances), tuple(self.seams))
+        return Graph(
+            self.phase,
+            tuple(self.nodes),
+            tuple(self.groups),
+            tuple(self.instances),
+            tuple(self.seams),
+            frozenset(self.overrides),
+        )
 
     def _stage(self, stage: Stage, inputs: tuple[int, ...]) -> tuple[int, ...]:
         if stage.use is not None:
@@ -320,10 +337,32 @@ class _Expansion:
                 part_of=None if node.part_of is None else f"{place.path}.{node.part_of}",
                 copies=place.copies,
                 active=place.active,
+                dtype=self.storage.dtype,
+                formats=self._formats(record, path, node.role or component.role, self.groups[place.group]),
                 where=f"{node.where.split(' ')[0]} {path}",
             )
         )
         return index
+
+    def _formats(self, record: Op, path: str, role: str, group: Group) -> dict[str, tuple[Stored, ...]]:
+        """Decide how each weight of a node is stored, layer by layer where a list of modules may tell layers apart."""
+        found: dict[str, tuple[Stored, ...]] = {}
+        spec = self.model.spec
+        for weight in record.weights:
+            parts = weight_path(group.stage, group.name, path, weight.name)
+            dtype = mapped(spec.dtypes, parts)
+            module = mapped(spec.modules, parts)
+            name = path if module is None else ".".join((module[0], *parts[module[1] :])).removesuffix(".weight")
+            linear = record.family == "linear" and weight.name == "weight"
+            layers: dict[Format, list[int]] = {}
+            for layer in group.layers or (None,):
+                concrete = name.replace("{i}", str(layer)).replace("{e}", "0")
+                made, override = format_of(self.storage, concrete, role, dtype and dtype[0], linear=linear)
+                layers.setdefault(made, []).extend(() if layer is None else (layer,))
+                if override is not None:
+                    self.overrides.add(override)
+            found[weight.name] = tuple(Stored(made, tuple(indices)) for made, indices in layers.items())
+        return found
 
     def _lower(self, tree: Tree, scope: Scope, where: str) -> Tree:
         """Rewrite a length into the model's names, refusing names that mean nothing there."""

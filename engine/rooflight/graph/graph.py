@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from rooflight.expr import Tree
 from rooflight.ops import Op
-from rooflight.spec import ComponentSpec
+from rooflight.spec import ComponentSpec, Format
 
 # Inputs of a step, by negative index: the new token ids [B, s_q] and the numbers of the new positions [s_q].
 TOKENS = -1
@@ -23,11 +23,20 @@ class Kept(NamedTuple):
     dims: Mapping[str, Tree]
 
 
+class Stored(NamedTuple):
+    """A format and the layers whose weight it stores; no layers where the node stands outside a stack."""
+
+    format: Format
+    layers: tuple[int, ...]
+
+
 class Node(NamedTuple):
     """One op in its place. `inputs` are indices of earlier nodes; `dims` are in the model's names.
 
     copies    how many of the node one layer holds, e.g. one per expert
     active    how many of them work on one token
+    dtype     of the checkpoint, where a weight has no other format
+    formats   weight -> how it is stored, by layer where layers differ
     """
 
     id: str
@@ -44,6 +53,8 @@ class Node(NamedTuple):
     part_of: str | None
     copies: Tree
     active: Tree
+    dtype: str
+    formats: Mapping[str, tuple[Stored, ...]]
     where: str
 
 
@@ -89,3 +100,4 @@ class Graph(NamedTuple):
     groups: tuple[Group, ...]
     instances: tuple[Instance, ...]
     seams: tuple[Seam, ...]
+    overrides: frozenset[int]  # overrides of the storage that decided somewhere

@@ -13,9 +13,11 @@ from rooflight.spec.bind import (
 from rooflight.spec.config import Config
 from rooflight.spec.library import Sources, read_library
 from rooflight.spec.located import Items, Section, locate, overlay
+from rooflight.spec.quant import Scheme, read_scheme
 from rooflight.spec.reader import Reader, described, nearest
 from rooflight.spec.records import (
     GROWTH,
+    Anchor,
     CacheEntry,
     ComponentSpec,
     Invariant,
@@ -26,12 +28,15 @@ from rooflight.spec.records import (
     Tie,
     Use,
 )
+from rooflight.spec.storage import Format, Storage, format_of, plain, read_storage
 
 __all__ = [
     "GROWTH",
+    "Anchor",
     "CacheEntry",
     "ComponentSpec",
     "Config",
+    "Format",
     "Invariant",
     "Items",
     "Library",
@@ -40,9 +45,11 @@ __all__ = [
     "NodeSpec",
     "Provenance",
     "Reader",
+    "Scheme",
     "Section",
     "Sources",
     "Stage",
+    "Storage",
     "Tie",
     "Use",
     "bind",
@@ -50,10 +57,14 @@ __all__ = [
     "described",
     "find_component",
     "find_spec",
+    "format_of",
     "locate",
     "nearest",
     "overlay",
+    "plain",
     "read_library",
+    "read_scheme",
+    "read_storage",
     "source_of",
     "switch_value",
 ]

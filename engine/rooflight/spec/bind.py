@@ -20,6 +20,7 @@ from rooflight.spec.config import (
 )
 from rooflight.spec.reader import described
 from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Rule, Schedule, Switch, Use
+from rooflight.spec.storage import Storage, read_storage
 from rooflight.values import SpecError
 
 _MAX_LAYERS = 4_096
@@ -45,6 +46,8 @@ class Model(NamedTuple):
     dims       every dim that this config gives a value
     unbound    every other dim, with the reason
     sources    dim -> where its value comes from
+    unlisted   config key -> value, of keys nobody accounts for
+    unexpected config key -> (value, values the spec was written for)
     """
 
     id: str
@@ -52,6 +55,7 @@ class Model(NamedTuple):
     library: Library
     config: Config
     dtype: str
+    storage: Storage
     layers: Mapping[str, tuple[str, ...]]
     counts: Mapping[tuple[str, str], Tree]
     dims: Mapping[str, int | Fraction]
@@ -59,6 +63,8 @@ class Model(NamedTuple):
     sources: Mapping[str, str]
     max_context: int
     warnings: tuple[str, ...]
+    unlisted: Mapping[str, str]
+    unexpected: Mapping[str, tuple[str, tuple[object, ...]]]
     provenance: Provenance
 
 
@@ -92,8 +98,18 @@ def find_spec(library: Library, config: Config) -> ModelSpec:
     )
 
 
-def bind(library: Library, data: Any, where: str, model_id: str = "", provenance: Provenance | None = None) -> Model:
-    """Bind a parsed config.json to the spec that covers it. Raises SpecError with what is wrong in the config."""
+def bind(
+    library: Library,
+    data: Any,
+    where: str,
+    model_id: str = "",
+    provenance: Provenance | None = None,
+    storage: Any = None,
+) -> Model:
+    """Bind a parsed config.json to the spec that covers it. Raises SpecError with what is wrong in the config.
+
+    storage is the located text of a storage.yaml that stands beside the config, if any.
+    """
     config = read_config(data, where, library.config_keys)
     spec = find_spec(library, config)
     config = fill_defaults(config, spec.config)
@@ -116,20 +132,26 @@ def bind(library: Library, data: Any, where: str, model_id: str = "", provenance
             counts[stage.name, block] = formulas.get(block) or count_symbol(stage.name, block)
             if block not in formulas:
                 dims[count_symbol(stage.name, block)] = blocks.count(block)
+    dtype = stored_dtype(config)
+    stored = read_storage(config, dtype, library.schemes, storage)
+    unlisted, unexpected = _unlisted(library, spec, config), _unexpected(spec, config)
     sources = {name: source_of(tree) for name, tree in spec.dims.items()}
     return Model(
         id=model_id or spec.name,
         spec=spec,
         library=library,
         config=config,
-        dtype=stored_dtype(config),
+        dtype=dtype,
+        storage=stored,
         layers=layers,
         counts=counts,
         dims=dims,
         unbound=unbound,
         sources=sources,
         max_context=_whole(config_length(config, spec.max_context, "max_context"), config, "max_context"),
-        warnings=(*config.warnings, *_unaccounted(library, spec, config)),
+        warnings=(*_warnings(spec, stored, unlisted, unexpected), *config.warnings),
+        unlisted=unlisted,
+        unexpected=unexpected,
         provenance=provenance or Provenance(),
     )
 
@@ -329,10 +351,30 @@ def count_symbol(stage: str, block: str) -> str:
     return f"n_{stage}_{block}"
 
 
-def _unaccounted(library: Library, spec: ModelSpec, config: Config) -> list[str]:
-    """Say which config keys the spec neither binds nor knowingly ignores, and which values it was not written for."""
-    bound = {"architectures", "model_type", "dtype", *spec.config.defaults, *spec.config.nulls}
-    bound |= {*spec.config.expects, *spec.config.ignores, *library.config_keys.ignores}
+def _warnings(
+    spec: ModelSpec,
+    storage: Storage,
+    unlisted: Mapping[str, str],
+    unexpected: Mapping[str, tuple[str, tuple[object, ...]]],
+) -> list[str]:
+    """Say in sentences what a reader of the model's figures should know."""
+    said: list[str] = []
+    if storage.refused is not None:
+        got = storage.refused.got
+        said.append(f"quantization_config is not understood ({got}): weights are counted in {storage.dtype}")
+    for key, value in unlisted.items():
+        said.append(f"config key {key} = {value} is neither bound nor knowingly ignored by the spec {spec.name}")
+    for key, (value, legal) in unexpected.items():
+        words = " or ".join(map(repr, legal))
+        said.append(f"config key {key} = {value}, but the spec {spec.name} was written for {words}")
+    return said
+
+
+def _unlisted(library: Library, spec: ModelSpec, config: Config) -> dict[str, str]:
+    """Return the config keys, with their values, that the spec neither binds nor knowingly ignores."""
+    bound = {"architectures", "model_type", "dtype", "quantization_config", "compression_config"}
+    bound |= {*spec.config.defaults, *spec.config.nulls, *spec.config.expects, *spec.config.ignores}
+    bound |= set(library.config_keys.ignores)
     for tree in _config_trees(spec):
         bound |= {name.split(".")[1] for name in names(tree) if name.startswith("config.")}
     for switch in _config_switches(spec):
@@ -341,17 +383,18 @@ def _unaccounted(library: Library, spec: ModelSpec, config: Config) -> list[str]
     for stage in spec.stages:
         if stage.schedule is not None and stage.schedule.list_key is not None:
             bound.add(stage.schedule.list_key.split(".")[1])
-    warnings = [
-        f"config key {key} = {described(value)} is neither bound nor knowingly ignored by the spec {spec.name}"
-        for key, value in sorted(config.facts.items())
-        if key not in bound and value is not None
-    ]
-    for key, legal in spec.config.expects.items():
-        value = config.facts.get(key)
-        if value is not None and value not in legal:
-            words = " or ".join(map(repr, legal))
-            warnings.append(f"config key {key} = {described(value)}, but the spec {spec.name} was written for {words}")
-    return warnings
+    return {
+        key: described(value) for key, value in sorted(config.facts.items()) if key not in bound and value is not None
+    }
+
+
+def _unexpected(spec: ModelSpec, config: Config) -> dict[str, tuple[str, tuple[object, ...]]]:
+    """Return the config keys whose value the spec was not written for, with the value and those it was."""
+    return {
+        key: (described(config.facts[key]), legal)
+        for key, legal in spec.config.expects.items()
+        if config.facts.get(key) is not None and config.facts[key] not in legal
+    }
 
 
 def _config_trees(spec: ModelSpec) -> list[Tree]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rooflight.spec.located import Section, overlay
+from rooflight.spec.quant import read_scheme
 from rooflight.spec.read_component import read_component
 from rooflight.spec.read_model import read_model
 from rooflight.spec.read_tables import read_config_keys, read_dims, read_roles
@@ -22,6 +23,7 @@ class Sources(NamedTuple):
     components: Mapping[str, Any]
     drafts: Mapping[str, Any]
     models: Mapping[str, Any]
+    schemes: Mapping[str, Any]
 
 
 def read_library(sources: Sources) -> Library:
@@ -59,6 +61,7 @@ def read_library(sources: Sources) -> Library:
         components={name: read(name, section) for name, section in sources.components.items()},
         drafts={name: read(name, section) for name, section in sources.drafts.items()},
         models=models,
+        schemes={name: read_scheme(name, section, _place(section), roles) for name, section in sources.schemes.items()},
     )
 
 

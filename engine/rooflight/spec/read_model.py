@@ -9,6 +9,7 @@ from rooflight.spec.located import Items, Section
 from rooflight.spec.read_component import read_component, read_lengths, read_use
 from rooflight.spec.reader import Reader, described, nearest
 from rooflight.spec.records import (
+    Anchor,
     Buffer,
     ConfigRules,
     Formula,
@@ -19,7 +20,7 @@ from rooflight.spec.records import (
     Tie,
     Use,
 )
-from rooflight.values import SpecError
+from rooflight.values import BITS, SpecError
 
 PARTS = ("main", "draft")
 SOURCES = ("tokens", "positions")  # what a step is given: ids [B, s_q], and the position numbers [s_q]
@@ -37,6 +38,8 @@ def read_model(name: str, section: Any, place: str, roles: Mapping[str, str]) ->
     checkpoint = reader.sub("checkpoint")
     modules_reader = checkpoint.sub("modules")
     modules = {path: modules_reader.text(path) for path in modules_reader.names()}
+    dtypes_reader = checkpoint.sub("dtypes", Section(place))
+    dtypes = {path: dtypes_reader.word(path, tuple(BITS)) for path in dtypes_reader.names()}
     buffers = tuple(_read_buffer(item) for item in checkpoint.items("buffers", Items(place)))
     checkpoint.done()
     spec = ModelSpec(
@@ -52,7 +55,9 @@ def read_model(name: str, section: Any, place: str, roles: Mapping[str, str]) ->
         blocks=blocks,
         stages=tuple(stages),
         modules=modules,
+        dtypes=dtypes,
         buffers=buffers,
+        anchors=_read_anchors(reader),
         components={
             key: read_component(key, reader.section["components"][key], sub.where(), roles)
             for key, sub in reader.entries("components", Section(place))
@@ -174,8 +179,18 @@ def _read_tie(reader: Reader) -> Tie:
     return tie
 
 
+def _read_anchors(reader: Reader) -> tuple[Anchor, ...]:
+    anchors: list[Anchor] = []
+    for item in reader.items("anchors", Items(reader.section.at())):
+        file = item.maybe_text("file") or reader.text("source")
+        anchors.append(Anchor(item.text("what"), file, item.text("quote"), item.where()))
+        item.done()
+    return tuple(anchors)
+
+
 def _read_buffer(reader: Reader) -> Buffer:
     shape = tuple(reader.parsed("shape", text) for text in reader.words("shape"))
-    buffer = Buffer(reader.text("name"), shape, reader.where())
+    dtype = reader.word("dtype", tuple(BITS), "F32")
+    buffer = Buffer(reader.text("name"), shape, dtype, reader.where())
     reader.done()
     return buffer

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rooflight.dims import DimTable
 from rooflight.expr import Tree
 from rooflight.ops import Op
+from rooflight.spec.quant import Scheme
 
 # A switch of a node or component: a fixed yes/no, a switch of the enclosing component, or a config key.
 Switch = bool | str
@@ -144,11 +145,21 @@ class Stage(NamedTuple):
     first: Tree = 0  # the number of the stack's first layer in checkpoint names
 
 
+class Anchor(NamedTuple):
+    """A quote from the source that backs something the spec says: a stream, a node, an order of calls."""
+
+    what: str
+    file: str
+    quote: str
+    where: str
+
+
 class Buffer(NamedTuple):
     """A stored tensor that is no parameter, as old checkpoints hold them."""
 
     name: str
     shape: tuple[Tree, ...]
+    dtype: str
     where: str
 
 
@@ -182,7 +193,9 @@ class ModelSpec(NamedTuple):
     blocks: Mapping[str, Use]
     stages: tuple[Stage, ...]
     modules: Mapping[str, str]  # node path -> checkpoint module, {i} is the layer
+    dtypes: Mapping[str, str]  # node path -> dtype of a weight that the checkpoint keeps in its own
     buffers: tuple[Buffer, ...]
+    anchors: tuple[Anchor, ...]
     components: Mapping[str, ComponentSpec]
     drafts: tuple[str, ...]
     where: str
@@ -206,3 +219,4 @@ class Library(NamedTuple):
     components: Mapping[str, ComponentSpec]
     drafts: Mapping[str, ComponentSpec]
     models: Mapping[str, ModelSpec]
+    schemes: Mapping[str, Scheme]

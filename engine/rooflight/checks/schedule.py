@@ -1,0 +1,102 @@
+"""Schedule guard: what the config says layer by layer reaches the layers, and every bound parameter reaches an op."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from rooflight.checks.finding import Finding
+from rooflight.expr import names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rooflight.checks.subject import Subject
+
+GUARD = "schedule"
+
+
+def schedule(subject: Subject) -> Iterator[Finding]:
+    """Look for per-layer lists that decide nothing, and for dims that no node uses."""
+    model = subject.model
+    read = {stage.schedule.list_key for stage in model.spec.stages if stage.schedule is not None}
+    read |= {rule.listed for s in model.spec.stages if s.schedule is not None for rule in s.schedule.rules}
+    depths = {len(layers) for layers in model.layers.values()}
+    for key, value in sorted(model.config.facts.items()):
+        listed = (
+            isinstance(value, list) and len(cast("list[Any]", value)) in depths and len(cast("list[Any]", value)) > 1
+        )
+        if listed and f"config.{key}" not in read and key not in model.spec.config.ignores:
+            yield Finding(
+                "list-unread",
+                GUARD,
+                True,
+                f"{model.config.where} {key}",
+                "a schedule that reads the list",
+                f"{len(cast('list[Any]', value))} entries that decide nothing",
+                f"set schedule.list to config.{key}, or ignore the key with a reason",
+            )
+    for name, value in unused_dims(subject).items():
+        yield Finding(
+            "dim-unused",
+            GUARD,
+            True,
+            f"{model.spec.where} dims.{name}",
+            "a node, count or schedule that uses it",
+            f"{name} = {value} reaches no op",
+            "give it to the op it belongs to, or remove it",
+        )
+
+
+def unused_dims(subject: Subject) -> dict[str, Any]:
+    """Return the dims that the config gives a value and nothing uses.
+
+    A dim that only another kind of block would use, e.g. the window of a model without windows, counts as used where
+    the spec's own blocks name it.
+    """
+    model = subject.model
+    used: set[str] = set()
+    for program in subject.programs.values():
+        used |= set(program.symbols)
+    for stage in model.spec.stages:
+        for rule in stage.schedule.rules if stage.schedule is not None else ():
+            for tree in (rule.when, rule.count):
+                used |= set(names(tree)) if tree is not None else set[str]()
+        used |= {name for tree in (stage.repeat, stage.first) if tree is not None for name in names(tree)}
+    for count in model.counts.values():
+        used |= set(names(count))
+    used |= _named_by_blocks(subject)
+    changed = True
+    while changed:  # a dim is used where a used dim follows from it
+        further = {n for name in used if name in model.spec.dims for n in names(model.spec.dims[name])}
+        changed = not further <= used
+        used |= further
+    return {name: value for name, value in model.dims.items() if name in model.spec.dims and name not in used}
+
+
+def _named_by_blocks(subject: Subject) -> set[str]:
+    """Return the names in components that the spec can use but this config does not."""
+    library, spec = subject.model.library, subject.model.spec
+    instances = [instance for program in subject.programs.values() for instance in program.graph.instances]
+    taken = {instance.spec.name for instance in instances}
+    found: set[str] = set()
+    for instance in instances:  # nodes that a switch leaves out
+        for node in instance.spec.graph.values():
+            if node.when is not None:
+                found |= {
+                    name
+                    for tree in node.dims.values()
+                    for dim in names(tree)
+                    for name in names(instance.dims.get(dim, dim))
+                }
+    waiting = [*spec.blocks.values(), *(stage.use for stage in spec.stages if stage.use is not None)]
+    while waiting:
+        use = waiting.pop()
+        waiting += [*use.slots.values(), *(case for _, case in use.cases)]
+        component = spec.components.get(use.component) or library.components.get(use.component)
+        if component is None or component.name in taken:
+            continue
+        for node in component.graph.values():
+            found |= {name for tree in node.dims.values() for name in names(tree)}
+        for entry in component.cache:
+            found |= {name for tree in entry.dims.values() for name in names(tree)}
+    return found

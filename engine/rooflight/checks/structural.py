@@ -1,0 +1,145 @@
+"""Structural guard: the graph has the rotary part, the masks and the reach that the config asks for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rooflight.checks.finding import Finding
+from rooflight.expr import evaluate_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rooflight.checks.subject import Subject
+
+GUARD = "structural"
+
+
+def structural(subject: Subject) -> Iterator[Finding]:
+    """Compare rotary segments and masks with the config; look for keys, nodes and switches nobody accounts for."""
+    yield from _keys(subject)
+    yield from _rotary(subject)
+    yield from _masks(subject)
+    yield from _dead_ends(subject)
+
+
+def _keys(subject: Subject) -> Iterator[Finding]:
+    model = subject.model
+    for key, value in model.unlisted.items():
+        yield Finding(
+            "config-key-unlisted",
+            GUARD,
+            True,
+            f"{model.config.where} {key}",
+            f"a binding in {model.spec.name}, or a reason to ignore it",
+            f"{key} = {value}",
+            f"bind {key} where it belongs, or list it under config.ignores with the reason",
+        )
+    for key, (value, legal) in model.unexpected.items():
+        yield Finding(
+            "config-value-unexpected",
+            GUARD,
+            True,
+            f"{model.config.where} {key}",
+            " or ".join(map(repr, legal)),
+            value,
+            f"write the other case into {model.spec.name}",
+        )
+
+
+def _rotary(subject: Subject) -> Iterator[Finding]:
+    facts, config = subject.facts, subject.model.config.facts
+    ropes = [step for step in facts.program.steps if step.node.op.family == "rope"]
+    if config.get("rope_theta") is not None and not ropes:
+        yield Finding(
+            "rope-missing",
+            GUARD,
+            True,
+            f"{subject.model.config.where} rope_theta",
+            "a node that rotates",
+            "none in the graph",
+            "add rope to queries and keys",
+        )
+    share = config.get("partial_rotary_factor")
+    for step in ropes:
+        dims = {name: evaluate_tree(tree, facts.binding.__getitem__) for name, tree in step.node.dims.items()}
+        width, rotated = dims["width"], dims["rotated"]
+        # Heads whose rotary part has a width of its own are cut before they are turned.
+        wanted: Any = config.get("qk_rope_head_dim", int(width * (1 if share is None else share)))
+        if rotated != wanted:
+            yield Finding(
+                "rope-segment",
+                GUARD,
+                True,
+                step.node.where,
+                f"{wanted} rotated of a head, as the config says",
+                f"{rotated}",
+                "correct dims.rotated, or bind it to the config",
+            )
+    rotated_inputs = {step.node.id for step in ropes}
+    scores = [step for step in facts.program.steps if step.node.op.name == "attention_score"]
+    for step in scores if ropes else ():
+        for source, what in zip(step.node.inputs, ("query", "key"), strict=True):
+            if not _comes_from(subject, source, rotated_inputs):
+                yield Finding(
+                    "rope-missing",
+                    GUARD,
+                    True,
+                    step.node.where,
+                    f"a {what} that was rotated",
+                    f"{facts.program.steps[source].node.id}, which no rope precedes",
+                    f"rotate the {what} before the scores",
+                )
+
+
+def _comes_from(subject: Subject, start: int, wanted: set[str]) -> bool:
+    """Say whether a node, or one it is made of within its layer, is among the wanted."""
+    steps = subject.facts.program.steps
+    waiting, seen = [start], set[int]()
+    while waiting:
+        index = waiting.pop()
+        if index < 0 or index in seen:
+            continue
+        seen.add(index)
+        node = steps[index].node
+        if node.id in wanted:
+            return True
+        if node.group == steps[start].node.group:
+            waiting += node.inputs
+    return False
+
+
+def _masks(subject: Subject) -> Iterator[Finding]:
+    config = subject.model.config.facts
+    causal = not config.get("is_encoder_decoder") and config.get("is_causal", True) is not False
+    for step in subject.facts.program.steps:
+        mask = step.node.choices.get("mask")
+        if mask == "bidirectional" and causal:
+            yield Finding(
+                "mask-not-causal",
+                GUARD,
+                True,
+                step.node.where,
+                "a causal mask in a decoder",
+                mask,
+                "set mask: causal, or sliding with a window",
+            )
+
+
+def _dead_ends(subject: Subject) -> Iterator[Finding]:
+    """A node that nobody reads computes for nothing: a draft's or a model's logits are the only ends."""
+    for phase, program in subject.programs.items():
+        steps = program.steps
+        read = {source for step in steps for source in step.node.inputs}
+        read |= {seam.leaves for seam in program.graph.seams} | {len(steps) - 1}
+        for index, step in enumerate(steps):
+            if index not in read and step.node.role != "head":
+                yield Finding(
+                    "node-unread",
+                    GUARD,
+                    True,
+                    f"{step.node.where} ({phase})",
+                    "a node that reads it",
+                    "none",
+                    "let a node read it, or remove it",
+                )

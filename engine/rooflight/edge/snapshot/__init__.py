@@ -1,0 +1,1 @@
+"""`rooflight snapshot` and `rooflight new`: a checkpoint's facts from hub or folder, and a first spec."""

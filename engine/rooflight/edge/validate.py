@@ -1,0 +1,58 @@
+"""Gathers what the guards look at: the model, its snapshot on disk, and the texts its spec quotes from."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from rooflight import api
+from rooflight.checks import Finding, Subject, examine, from_error
+from rooflight.edge.library import read_json
+from rooflight.edge.sources import read_sources
+from rooflight.truth import folder_name, read_tensors
+from rooflight.values import SpecError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from rooflight.edge.library import Catalog
+    from rooflight.spec import Model
+
+
+@lru_cache(maxsize=64)
+def _texts(wanted: frozenset[str], folder: Path | None) -> dict[str, str]:
+    return read_sources(wanted, folder)
+
+
+def subject_of(catalog: Catalog, model: Model, sources: Path | None = None) -> Subject:
+    """Return a model with its snapshot's tensors and the texts at hand. SpecError for a broken snapshot."""
+    folder = catalog.folder / "truth" / folder_name(model.id)
+    rows = published = None
+    if (folder / "tensors.json").is_file():
+        rows = read_tensors(read_json(folder / "tensors.json"), f"specs/truth/{folder.name}/tensors.json")
+    if (folder / "provenance.json").is_file():
+        facts = read_json(folder / "provenance.json")
+        if facts.get("published_total") is not None:
+            published = facts["published_total"], tuple(facts.get("published_total_counts") or ("parameter",))
+    texts = _texts(frozenset(anchor.file for anchor in model.spec.anchors) | {model.spec.source}, sources)
+    binding = api.numbers(model, api.step_size(model))
+    return Subject(model, binding, rows, texts, published)
+
+
+def validate(catalog: Catalog, targets: tuple[str, ...], sources: Path | None = None) -> dict[str, Any]:
+    """Return findings of all guards and diagnostics over checkpoints, all that a spec covers where none are named."""
+    findings: list[dict[str, Any]] = []
+    ids = targets or catalog.ids()
+    for target in ids:
+        findings += [{"model": target, **finding.as_json()} for finding in examine_target(catalog, target, sources)]
+    return {"checked": list(ids), "findings": findings}
+
+
+def examine_target(catalog: Catalog, target: str, sources: Path | None = None) -> tuple[Finding, ...]:
+    """Return the findings of one target; a spec or config that cannot be read is a finding too."""
+    from rooflight.edge.front import load
+
+    try:
+        return examine(subject_of(catalog, load(target, specs=str(catalog.folder)), sources))
+    except SpecError as error:
+        return (from_error(error, "analysis"),)

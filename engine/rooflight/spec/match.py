@@ -1,0 +1,79 @@
+"""Patterns over module names, as ignore lists write them: a literal or its children, a glob, or `re:` and a regex.
+
+Configs are hostile: of regular expressions only a part without nested repetition is read, so none can run away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from fnmatch import translate
+from typing import NamedTuple
+
+from rooflight.values import SpecError
+
+MAX_PATTERN = 256
+MAX_PATTERNS = 20_000
+
+# Literals, escaped dots, one level of alternatives, character classes, and * + ? after a single character or class.
+_PIECE = r"(?:[A-Za-z0-9_/\-]|\\[.\-_dw]|\.|\[[A-Za-z0-9_.\-^]+\])[*+?]?"
+_SAFE = re.compile(rf"\^?(?:{_PIECE}|\((?:\?:)?(?:{_PIECE})*(?:\|(?:{_PIECE})*)*\))*\$?", re.ASCII)
+
+Matcher = Callable[[str], bool]
+
+
+class ModuleSet(NamedTuple):
+    """The modules that a list of patterns names. Lists hold thousands of literals, so those are looked up."""
+
+    literals: frozenset[str]
+    tests: tuple[Matcher, ...]
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether a module, or one it stands in, is named."""
+        parts = str(name).split(".")
+        return any(".".join(parts[:end]) in self.literals for end in range(1, len(parts) + 1)) or any(
+            test(str(name)) for test in self.tests
+        )
+
+
+def module_set(patterns: Iterable[str], where: str) -> ModuleSet:
+    """Read a list of patterns. SpecError for one that cannot be read."""
+    literals: set[str] = set()
+    tests: list[Matcher] = []
+    for pattern in patterns:
+        if pattern.startswith("re:") or any(sign in pattern for sign in "*?["):
+            tests.append(matcher(pattern, where))
+        else:
+            literals.add(pattern)
+    return ModuleSet(frozenset(literals), tuple(tests))
+
+
+def matcher(pattern: str, where: str) -> Matcher:
+    """Return a test for module names. SpecError for a pattern that is too long or no pattern we read."""
+    if len(pattern) > MAX_PATTERN:
+        raise SpecError(
+            "bad-pattern", where, f"a pattern of at most {MAX_PATTERN} characters", f"{len(pattern)}", "shorten it"
+        )
+    if pattern.startswith("re:"):
+        return _regex(pattern[3:], where)
+    if any(sign in pattern for sign in "*?["):
+        # fnmatch's * crosses dots, as the lists mean it; a matched module takes its children along.
+        found = re.compile(translate(pattern) + "|" + translate(pattern + ".*"))
+        return lambda name: found.match(name) is not None
+    return lambda name: name == pattern or name.startswith(pattern + ".")
+
+
+def _regex(pattern: str, where: str) -> Matcher:
+    if not _SAFE.fullmatch(pattern) or pattern.count("*") + pattern.count("+") > 8:  # noqa: PLR2004
+        raise SpecError(
+            "bad-pattern",
+            where,
+            "a regex of literals, classes and alternatives without nested repetition",
+            repr(pattern),
+            "write the modules as literals or globs",
+        )
+    try:
+        found = re.compile(pattern, re.ASCII)
+    except re.error as error:
+        raise SpecError("bad-pattern", where, "a regular expression", f"{pattern!r}: {error}", "correct it") from None
+    return lambda name: found.match(name) is not None
