@@ -30,7 +30,7 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None)
             "component": s.node.component,
             "copies": copies,
             "shape": [json_number(length) for length in shape],
-            **{key: values[at] * copies for key, values in columns.items()},
+            **{key: json_number(values[at] * copies) for key, values in columns.items()},
         }
         for at, (s, shape, copies) in enumerate(
             zip(read.program.steps, facts.shape.values, facts.copies.values, strict=True)
@@ -49,8 +49,8 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None)
         "beyond_published_context": step.context > model.max_context,
         "dtype": model.dtype,
         "totals": {
-            **{key: FIGURES[key].of(facts) for key in TOTALS},
-            "cache_bytes_per_sequence": FIGURES["cache.bytes"].of(facts),
+            **{key: json_number(FIGURES[key].of(facts)) for key in TOTALS},
+            "cache_bytes_per_sequence": json_number(FIGURES["cache.bytes"].of(facts)),
         },
         "nodes": nodes,
     }

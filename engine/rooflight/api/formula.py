@@ -63,8 +63,14 @@ def _read(
     parts = parse_key(key)
     if parts.context is not None:
         knobs = {**knobs, "context": parts.context}
-    read = reading(model, phase or parts.phase or "prefill", **knobs)
-    return read, read_quantity(read, parts.name, node or parts.node)
+    node = node or parts.node
+    phase = phase or parts.phase
+    read = reading(model, phase or "prefill", **knobs)
+    if phase is None and node is not None and node not in {step.node.id for step in read.program.steps}:
+        other = reading(model, "decode", **knobs)
+        if node in {step.node.id for step in other.program.steps}:
+            read = other  # a node of a decode variant
+    return read, read_quantity(read, parts.name, node)
 
 
 def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity:
@@ -160,6 +166,8 @@ def _of_node(read: Reading, name: str, node: str) -> Quantity:
         raise SpecError("unknown-figure", f"{name}/{node}", "one of " + ", ".join(known), name, nearest(name, known))
     column = COLUMNS[base]
     key = f"{read.step.phase}.{name}/{node}" if column.phased else f"{name}/{node}"
+    if not column.phased and read.program.steps[at].node.part_of is not None:
+        return Quantity(key, column.label, 0, column.unit, 0)  # stored with the node whose weight it reads a part of
     if name == base:
         return read.quantity(key, column.label, column.unit, lambda a: column.each(a)[at] * a.copies.values[at])
     return read.quantity(key, f"{column.label}, one copy", column.unit, lambda a: column.each(a)[at])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rooflight import derive
@@ -172,7 +173,7 @@ def _rows(model: Model, columns: Mapping[str, _Columns]) -> tuple[NodeRow, ...]:
                 summary=step.node.op.summary,
                 copies=read_quantity(own.read, "copies", node),
                 **{
-                    name: figure if step.node.part_of is None else figure._replace(value=0, formula=0)
+                    name: figure if step.node.part_of is None else replace(figure, value=0, formula=0)
                     for name, figure in (
                         ("params", own.each("params", at, node)),
                         ("params_all", own.all_copies("params", at, node)),

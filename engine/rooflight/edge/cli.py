@@ -229,6 +229,30 @@ def tensors(specs: str | None, target: str, *, buffers: bool, as_json: bool) -> 
 
 @main.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
+@_json_option
+@click.pass_obj
+def check(specs: str | None, targets: tuple[str, ...], *, as_json: bool) -> None:
+    """Check that specs hold together: graph, geometry at random dims, tensor names. All models without a TARGET."""
+    catalog = front.catalog(specs)
+    ids = targets or catalog.ids()
+    findings: list[dict[str, Any]] = []
+    for target in ids:
+        try:
+            api.check(front.load(target, specs=specs))
+        except SpecError as error:
+            findings.append({"model": target, **error.as_json()})
+            if not as_json:
+                screen.error(error)
+    if as_json:
+        _emit({"checked": list(ids), "findings": findings})
+    elif not findings:
+        click.echo(f"{len(ids)} {'model holds' if len(ids) == 1 else 'models hold'} together")
+    if findings:
+        sys.exit(BAD_INPUT)
+
+
+@main.command()
+@click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @click.option("--sources", metavar="DIR", help="Folder with the wheels that specs quote from. [default: .sources]")
 @_json_option
 @click.pass_obj
@@ -247,12 +271,13 @@ def validate(specs: str | None, targets: tuple[str, ...], sources: str | None, *
 @click.option("--out", metavar="DIR", default="site", show_default=True, help="Folder to write; replaced as a whole.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Processes.")
 @click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--site-url", metavar="URL", help="Where the site will stand; only its 404 page needs to know.")
 @click.pass_obj
-def build(specs: str | None, out: str, jobs: int, *, quiet: bool) -> None:
+def build(specs: str | None, out: str, jobs: int, site_url: str | None, *, quiet: bool) -> None:
     """Evaluate every published model and write the site."""
     builder = _builder("rooflight_site.build")
     try:
-        report = builder.build(Path(out), front.catalog(specs), jobs, quiet)
+        report = builder.build(Path(out), front.catalog(specs), jobs, quiet, site_url=site_url)
     except builder.BuildError as error:
         raise click.ClickException(str(error)) from None
     stages = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items())

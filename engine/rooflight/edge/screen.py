@@ -115,7 +115,7 @@ def formula(facts: dict[str, Any]) -> None:
     console = _Screen(highlight=False, soft_wrap=True)
     value = facts["value"]
     shown = f"{value:,}" if isinstance(value, int) else repr(value)
-    console.print(f"[bold]{escape(facts['key'])}[/]  {escape(facts['label'])}, in {facts['unit']}")
+    console.print(f"[bold]{escape(facts['key'])}[/]  {escape(facts['label'])} [dim]({facts['unit']})[/]")
     console.print(f"  {escape(facts['formula'])}")
     for name, body in facts["where"].items():
         console.print(f"    [dim]where[/] {name} = {escape(body)}")
@@ -162,7 +162,7 @@ def size(value: float) -> str:
     for power, suffix in ((5, "PiB"), (4, "TiB"), (3, "GiB"), (2, "MiB"), (1, "KiB")):
         if abs(value) >= 1024**power:
             return _three_digits(value / 1024**power, " " + suffix)
-    return f"{value:,} B"
+    return f"{value:,.0f} B" if value == int(value) else f"{value:,.3g} B"
 
 
 def _three_digits(value: float, suffix: str) -> str:

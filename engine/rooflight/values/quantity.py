@@ -1,10 +1,12 @@
 """A figure that a page may show: what it is, its exact value, its unit and the formula it came from."""
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 
-class Quantity(NamedTuple):
-    """One figure. It has no operators on purpose: whoever wants another number asks the engine for it.
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """One figure. It has no operators on purpose (a tuple would have some): another number is the engine's to give.
 
     key      stable and unique in the model, e.g. `params.total` or `decode.matmul_flops/layers.attention.q_proj`
     label    what it is, in a reader's words

@@ -24,7 +24,7 @@ class Tensor(NamedTuple):
     cache     nodes whose cache it is read from, with the elements that are
     on_chip   whether it never leaves the kernel that made it
     pairs     (query, key) pairs of one head and sequence, behind a mask
-    distinct  elements, a repeated one once; None means all of the shape
+    distinct  elements per position, a repeated one once; None means all that the shape holds
     copies    of the node that made it, in one layer
     """
 
@@ -54,11 +54,12 @@ class _Compiler:
 
     def run(self) -> Program:
         code, graph = self.code, self.graph
+        seams = {seam.leaves: seam for seam in graph.seams}
         for index, node in enumerate(graph.nodes):
             self.steps.append(self._step(index, node))
+            if index in seams:  # before its readers, who would take the blame
+                self._check_seam(seams[index])
         counts = tuple(code.lower(group.count, {}) for group in graph.groups)
-        for seam in graph.seams:
-            self._check_seam(seam)
         self._check_ties()
         invariants = tuple(check for instance in graph.instances for check in self._invariants(instance))
         return Program(
@@ -150,7 +151,8 @@ class _Compiler:
         return Tensor(shape, cache, all(t.on_chip for t in inputs), distinct=distinct, copies=node.copies)
 
     def _distinct(self, tensor: Tensor) -> Slot:
-        return self.code.product(tensor.shape) if tensor.distinct is None else tensor.distinct
+        """Elements per position of a tensor whose first two axes are sequences and positions."""
+        return self.code.product(tensor.shape[2:]) if tensor.distinct is None else tensor.distinct
 
     def _elements(self, tensor: Tensor, node: Node) -> Slot:
         """Elements a node reads of a tensor; who stands outside the copies reads what all of them made."""
@@ -162,8 +164,7 @@ class _Compiler:
     def _attended(self, node: Node, inputs: list[Tensor]) -> Slot:
         if "pairs" not in node.op.counts or len(inputs) < 2:  # noqa: PLR2004 - a query, or its scores, and a key or value
             return self.code.constant(0)
-        held = inputs[1]
-        return self.code.call("/", self._distinct(held), self.code.product(held.shape[:2]))
+        return self._distinct(inputs[1])
 
     def _pairs(self, node: Node, inputs: list[Tensor], found: Matched) -> Slot | None:
         if "pairs" not in node.op.counts:

@@ -81,14 +81,13 @@ def nearest_spec(
     A key weighs the more, the fewer specs know it: every config has a hidden_size.
     """
     held = {key for key, value in config.facts.items() if key not in ignores and value is not None}
-    known = {spec.name: _bound(spec) for spec in models.values()}
+    known = {spec.name: _bound(spec) - {*_NAMED} for spec in models.values()}
     weights = {key: 1 / sum(key in keys for keys in known.values()) for keys in known.values() for key in keys}
     words = _words(architecture)
 
     def likeness(spec: ModelSpec) -> float:
-        said = {key for key in known[spec.name] if key not in {**spec.config.defaults, **spec.config.nulls}}
         shared = sum(weights[key] for key in held & known[spec.name])
-        missed = sum(weights[key] for key in said - held - {*spec.config.ignores, *spec.config.expects})
+        missed = sum(weights[key] for key in known[spec.name] - held - {*spec.config.ignores, *spec.config.expects}) / 2
         names = max(SequenceMatcher(None, words, _words(name)).ratio() for name in spec.architectures)
         return (shared - missed) / max(1, sum(weights.get(key, 0) for key in held)) + names
 
