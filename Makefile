@@ -8,7 +8,7 @@ ARGS     ?=
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help site serve test unit lint format docs bench lock browser clean
+.PHONY: help site serve test unit lint format docs bench sources lock browser clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -22,7 +22,7 @@ serve: ## show site/ in a browser on this machine
 	@sh tools/venv.sh site
 	@.venv/bin/rooflight serve $(ARGS)
 
-test: lint ## lint, types, architecture and all tests
+test: lint sources ## lint, types, architecture and all tests
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 unit: ## the quick tests only: no browser, nothing slow
@@ -49,6 +49,10 @@ bench: ## measure, with a time per model (reports, gates nothing)
 	@sh tools/venv.sh test
 	@$(PY) -m pytest tests/bench -m bench -s $(ARGS)
 
+sources: ## fetch the pinned texts that specs quote from, to be read only
+	@sh tools/venv.sh test
+	@PYTHON=$(PY) sh tools/sources.sh
+
 lock: ## resolve pyproject.toml into requirements/*.txt again (UPGRADE=1 for newer versions)
 	@sh tools/lock.sh
 
@@ -56,5 +60,5 @@ browser: ## install Chromium for the browser tests where there is none (Debian, 
 	@sh tools/browser.sh
 
 clean: ## remove what these commands made
-	rm -rf .venv site build dist .cache .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .sources site build dist .cache .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 	find engine builder tests tools -name __pycache__ -type d -prune -exec rm -rf {} +
