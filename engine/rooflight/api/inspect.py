@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from rooflight.values import Quantity
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from rooflight.checks import Strength
     from rooflight.expr import Value
     from rooflight.graph import Group, Instance
     from rooflight.spec import Model
@@ -48,8 +50,11 @@ _HEADLINE = (
 )
 
 
-def inspect(model: Model) -> Inspection:
-    """Return everything a page shows of a model. Raises SpecError where the spec does not hold together."""
+def inspect(model: Model, strength: Strength | None = None) -> Inspection:
+    """Return everything a page shows of a model. Raises SpecError where the spec does not hold together.
+
+    strength says how far the guards checked it; without one the page says that nothing was.
+    """
     reads = {phase: reading(model, phase) for phase in ("prefill", "decode")}
     first = reads["prefill"]
     long = first.at(LONG_CONTEXT)
@@ -64,7 +69,7 @@ def inspect(model: Model) -> Inspection:
     }
     columns = {phase: _Columns(read) for phase, read in reads.items()}
     return Inspection(
-        facts=_facts(model, first),
+        facts=_facts(model, first, strength),
         symbols=_symbols(model, first),
         headline=headline,
         params_by_role={
@@ -88,7 +93,7 @@ def inspect(model: Model) -> Inspection:
 _STORED = {"params_all": "params.total", "stored_bytes": "weights.bytes"}
 
 
-def _facts(model: Model, read: Reading) -> Facts:
+def _facts(model: Model, read: Reading, strength: Strength | None) -> Facts:
     known = model.provenance
     lab, _, name = model.id.rpartition("/")
     return Facts(
@@ -103,7 +108,16 @@ def _facts(model: Model, read: Reading) -> Facts:
         source=known.source or model.config.where,
         released=known.released,
         notes=(*known.notes, *model.warnings),
+        formats=_formats(model, read),
+        **({} if strength is None else strength.facts()),
     )
+
+
+def _formats(model: Model, read: Reading) -> tuple[str, ...]:
+    sizes = Counter[str]()
+    for row in tensor_rows(model, read.numbers):
+        sizes[row.dtype] += row.bytes
+    return tuple(dtype for dtype, _ in sizes.most_common())
 
 
 def _symbols(model: Model, read: Reading) -> dict[str, Symbol]:

@@ -95,6 +95,10 @@ class Facts(NamedTuple):
     source: str  # where the config was found
     released: str | None  # ISO date, None when unknown
     notes: tuple[str, ...]
+    formats: tuple[str, ...] = ()  # dtypes the checkpoint stores weights in, most bytes first
+    strength: str = "not checked"  # verified, structure checked, total checked, not checked
+    checked: tuple[str, ...] = ()  # what agreed with which fact outside the project
+    unchecked: tuple[str, ...] = ()  # what nothing was held against
 
 
 class Inspection(NamedTuple):

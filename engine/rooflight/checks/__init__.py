@@ -8,6 +8,7 @@ from rooflight.checks.packing import packing
 from rooflight.checks.schedule import schedule
 from rooflight.checks.shape import shape
 from rooflight.checks.source import source
+from rooflight.checks.strength import Strength, claimed, strength_of
 from rooflight.checks.structural import structural
 from rooflight.checks.subject import Subject
 from rooflight.checks.weight import weight
@@ -45,4 +46,4 @@ def examine(subject: Subject, skip: frozenset[str] = frozenset()) -> tuple[Findi
     return tuple(dict.fromkeys(findings))
 
 
-__all__ = ["DIAGNOSTICS", "GUARDS", "Finding", "Subject", "examine", "from_error"]
+__all__ = ["DIAGNOSTICS", "GUARDS", "Finding", "Strength", "Subject", "claimed", "examine", "from_error", "strength_of"]

@@ -63,6 +63,11 @@ class Subject:
         rows = (*buffer_rows(self.model), *tied_rows(self.model, self.facts))
         return {row.name: row for row in rows}
 
+    def holds(self, row: TensorRow) -> bool:
+        """Say whether the checkpoint holds what a row stands for."""
+        stored = self.stored or {}
+        return all(name in stored for name in names_of(row))
+
 
 def names_of(row: TensorRow) -> tuple[str, ...]:
     """Return the full name of every tensor a claim stands for."""

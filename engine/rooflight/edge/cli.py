@@ -133,7 +133,7 @@ def models(specs: str | None, *, as_json: bool) -> None:
 @click.pass_obj
 def show(specs: str | None, target: str, *, as_json: bool) -> None:
     """Show what a model is: parameters, layers, cache."""
-    facts = front.show(target, specs=specs)
+    facts = front.show(front.load(target, specs=specs, proven=True), specs=specs)
     if as_json:
         _emit(facts)
     else:
@@ -148,7 +148,7 @@ def show(specs: str | None, target: str, *, as_json: bool) -> None:
 @click.pass_obj
 def cost(specs: str | None, target: str, phase: str, *, as_json: bool, **knobs: Any) -> None:
     """Count what one step computes and moves, node by node (device-independent)."""
-    table = front.cost(target, phase, specs=specs, **knobs)
+    table = front.cost(front.load(target, specs=specs, proven=True), phase, specs=specs, **knobs)
     if as_json:
         _emit(table)
     else:

@@ -26,8 +26,18 @@ def catalog(folder: str | None = None) -> Catalog:
     return open_catalog(folder)
 
 
-def load(target: Target, *, specs: str | None = None) -> Model:
-    """Return the bound model a target names. Raises SpecError with what is wrong and how to fix it."""
+def load(target: Target, *, specs: str | None = None, proven: bool = False) -> Model:
+    """Return the bound model a target names. Raises SpecError with what is wrong and how to fix it.
+
+    With proven, its graph and geometry are checked too: a spec that does not hold together gives no figures.
+    """
+    model = _load(target, specs)
+    if proven:
+        api.check(model)
+    return model
+
+
+def _load(target: Target, specs: str | None) -> Model:
     from rooflight.spec import Model
 
     if isinstance(target, Model):
@@ -43,8 +53,11 @@ def models(*, specs: str | None = None) -> list[dict[str, Any]]:
 
 
 def show(target: Target, *, specs: str | None = None) -> dict[str, Any]:
-    """Return a model's parameters, cache and layers."""
-    return api.show(load(target, specs=specs))
+    """Return a model's parameters, cache, layers, and its checkpoint: bytes, tensors, how far they were checked."""
+    from rooflight.edge.validate import checkpoint
+
+    model = load(target, specs=specs)
+    return {**api.show(model), "checkpoint": checkpoint(catalog(specs), model)}
 
 
 def cost(target: Target, phase: str = "prefill", *, specs: str | None = None, **knobs: Any) -> dict[str, Any]:

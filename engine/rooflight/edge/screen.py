@@ -68,6 +68,14 @@ def show(facts: dict[str, Any]) -> None:
     for name, dim in facts["dims"].items():
         table.add_row(name, f"{dim['value']:,}", escape(dim["source"]))
     console.print(table)
+    held = facts["checkpoint"]
+    dtypes = ", ".join(f"{count:,} {dtype}" for dtype, count in held["by_dtype"].items())
+    console.print(f"checkpoint {size(held['bytes'])} ({held['bytes']:,} B) in {held['tensors']:,} tensors: {dtypes}")
+    console.print(f"{held['strength']}; config {held['config_state'] or 'as given'}")
+    for sentence in held["checked"]:
+        console.print(f"  [green]checked[/] {escape(sentence)}")
+    for sentence in held["unchecked"]:
+        console.print(f"  [dim]not checked[/] {escape(sentence)}")
     console.print(f"published context {facts['max_context']:,} tokens")
     for warning in facts["warnings"]:
         Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]warning[/] {escape(warning)}")

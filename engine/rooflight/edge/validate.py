@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from rooflight import api
-from rooflight.checks import Finding, Subject, examine, from_error
+from rooflight.checks import Finding, Strength, Subject, claimed, examine, from_error, strength_of
 from rooflight.edge.library import read_json
 from rooflight.edge.sources import read_sources
 from rooflight.truth import folder_name, read_tensors
@@ -37,6 +37,33 @@ def subject_of(catalog: Catalog, model: Model, sources: Path | None = None) -> S
     texts = _texts(frozenset(anchor.file for anchor in model.spec.anchors) | {model.spec.source}, sources)
     binding = api.numbers(model, api.step_size(model))
     return Subject(model, binding, rows, texts, published)
+
+
+def checkpoint(catalog: Catalog, model: Model, sources: Path | None = None) -> dict[str, Any]:
+    """Return what the checkpoint holds by the spec, how far that was checked, and the config's own state."""
+    subject = subject_of(catalog, model, sources)
+    findings = examine(subject)
+    return {
+        **claimed(subject),
+        **strength_of(subject, findings).as_json(),
+        "config_state": model.provenance.config_state,
+        "blocking": [finding.as_json() for finding in findings if finding.blocking],
+    }
+
+
+def published(catalog: Catalog, sources: Path | None = None) -> tuple[tuple[Model, Strength], ...]:
+    """Return every checkpoint without a blocking finding, with how far it was checked."""
+    found: list[tuple[Model, Strength]] = []
+    for model_id in catalog.ids():
+        try:
+            model = catalog.model(model_id)
+            subject = subject_of(catalog, model, sources)
+            findings = examine(subject)
+        except SpecError:
+            continue  # `rooflight validate` says why
+        if not any(finding.blocking for finding in findings):
+            found.append((model, strength_of(subject, findings)))
+    return tuple(found)
 
 
 def validate(catalog: Catalog, targets: tuple[str, ...], sources: Path | None = None) -> dict[str, Any]:
