@@ -1,4 +1,7 @@
-"""Patterns over module names, as ignore lists write them: a literal or its children, a glob, or `re:` and a regex.
+"""Patterns over module names, as ignore lists write them: a literal, a glob, or `re:` and a regex.
+
+A literal names a module by its whole path or by the end of it. Whether it takes the module's children along depends on
+who wrote the list: most do, compressed-tensors lists parents whose children it quantized.
 
 Configs are hostile: of regular expressions only a part without nested repetition is read, so none can run away.
 """
@@ -27,16 +30,18 @@ class ModuleSet(NamedTuple):
 
     literals: frozenset[str]
     tests: tuple[Matcher, ...]
+    children: bool = True
 
     def __contains__(self, name: object) -> bool:
-        """Say whether a module, or one it stands in, is named."""
+        """Say whether a module, or with children one it stands in, is named."""
         parts = str(name).split(".")
-        return any(".".join(parts[:end]) in self.literals for end in range(1, len(parts) + 1)) or any(
+        ends = range(1, len(parts) + 1) if self.children else (len(parts),)
+        return any(".".join(parts[start:end]) in self.literals for end in ends for start in range(end)) or any(
             test(str(name)) for test in self.tests
         )
 
 
-def module_set(patterns: Iterable[str], where: str) -> ModuleSet:
+def module_set(patterns: Iterable[str], where: str, *, children: bool = True) -> ModuleSet:
     """Read a list of patterns. SpecError for one that cannot be read."""
     literals: set[str] = set()
     tests: list[Matcher] = []
@@ -45,7 +50,7 @@ def module_set(patterns: Iterable[str], where: str) -> ModuleSet:
             tests.append(matcher(pattern, where))
         else:
             literals.add(pattern)
-    return ModuleSet(frozenset(literals), tuple(tests))
+    return ModuleSet(frozenset(literals), tuple(tests), children)
 
 
 def matcher(pattern: str, where: str) -> Matcher:

@@ -43,7 +43,11 @@ class Number(NamedTuple):
 
 
 class Scheme(NamedTuple):
-    """One way to store weights. `recognized` are dotted keys of a quantization_config and the values they must have."""
+    """One way to store weights. `recognized` are dotted keys of a quantization_config and the values they must have.
+
+    ignored        keys of lists of modules that are left alone
+    with_children  whether a module in them takes along what stands in it
+    """
 
     name: str
     doc: str
@@ -51,6 +55,7 @@ class Scheme(NamedTuple):
     recognized: Mapping[str, tuple[object, ...]]
     numbers: Mapping[str, Number]
     ignored: tuple[str, ...]
+    with_children: bool
     roles: tuple[str, ...]
     weight: str
     activation: str
@@ -78,6 +83,7 @@ def read_scheme(name: str, section: Any, place: str, roles: Mapping[str, str]) -
         recognized=recognized,
         numbers=numbers,
         ignored=reader.words("ignored", ()),
+        with_children=reader.flag("ignored_with_children", default=True),
         roles=reader.words("roles"),
         weight=reader.text("weight"),
         activation=reader.text("activation"),
@@ -182,7 +188,7 @@ def scheme_numbers(scheme: Scheme, quantization: Mapping[str, Any], where: str) 
     values: dict[str, int] = {}
     for name, number in scheme.numbers.items():
         value = None if number.path is None else look(quantization, number.path)
-        if isinstance(value, str | bool) and str(value).lower() in number.words:
+        if value is not None and not isinstance(value, dict | list) and str(value).lower() in number.words:
             value = number.words[str(value).lower()]
         if value is None:
             value = number.default

@@ -108,8 +108,8 @@ def read_storage(config: Config, dtype: str, schemes: Mapping[str, Scheme], give
                 "correct the config",
             )
         ignored += [str(item) for item in cast("list[Any]", listed)]
-    made = _format(scheme, scheme_numbers(scheme, data, config.where))
-    left_out = module_set(ignored, f"{config.where} quantization_config")
+    made = format_from(scheme, scheme_numbers(scheme, data, config.where))
+    left_out = module_set(ignored, f"{config.where} quantization_config", children=scheme.with_children)
     return Storage(dtype, made, scheme.roles, left_out, tuple(overrides))
 
 
@@ -142,7 +142,8 @@ def _scheme(data: Mapping[str, Any], where: str, schemes: Mapping[str, Scheme], 
     )
 
 
-def _format(scheme: Scheme, numbers: Mapping[str, int]) -> Format:
+def format_from(scheme: Scheme, numbers: Mapping[str, int]) -> Format:
+    """Return what a scheme with its numbers makes of a weight."""
     rules = tuple(rule for rule in scheme.stores if rule.when is None or numbers[rule.when])
     return Format(scheme.name, scheme.weight, scheme.activation, rules, tuple(numbers.items()))
 
@@ -165,7 +166,7 @@ def _read_overrides(reader: Reader, schemes: Mapping[str, Scheme], quantization:
         data = _mapping(quantization)
         made = None
         if name != NONE:
-            made = _format(schemes[name], scheme_numbers(schemes[name], data, where))
+            made = format_from(schemes[name], scheme_numbers(schemes[name], data, where))
         test = None if pattern is None else matcher(pattern, item.where("modules"))
         overrides.append(Override(role or pattern or "", role, test, made, item.where()))
         item.done()
