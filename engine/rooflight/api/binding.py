@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from rooflight.expr import Space
+from rooflight.spec import AS_STORED, Precision, nearest, storage_under
 from rooflight.values import SpecError, bytes_per_element
 from rooflight.walk import LEGAL_COUNTING, Counting
 
@@ -45,6 +46,7 @@ class StepSize:
     new_tokens: int = 1
     counting: Counting = field(default_factory=Counting)
     drafts: bool = False
+    precision: Precision = AS_STORED
 
     @property
     def new(self) -> int:
@@ -64,6 +66,7 @@ def step_size(
     attention: str = "exact",
     decode: str = "variant",
     drafts: bool = False,
+    precision: str = "factory",
 ) -> StepSize:
     """Return a step with defaults filled in. Raises SpecError for sizes no step can have."""
     if phase not in ("prefill", "decode"):
@@ -96,21 +99,37 @@ def step_size(
     for name, word in (("attention", attention), ("head", head), ("decode", decode)):
         if word not in LEGAL_COUNTING[name]:
             raise SpecError("bad-step", name, " or ".join(LEGAL_COUNTING[name]), repr(word), f"correct {name}")
-    return StepSize(phase, batch, size, prefix, new_tokens, Counting(attention, head, decode), drafts)
+    return StepSize(
+        phase, batch, size, prefix, new_tokens, Counting(attention, head, decode), drafts, _profile(model, precision)
+    )
+
+
+def _profile(model: Model, name: str) -> Precision:
+    known = {AS_STORED.name: AS_STORED, **model.library.precisions}
+    if name not in known:
+        raise SpecError("bad-step", "precision", "one of " + ", ".join(known), repr(name), nearest(name, tuple(known)))
+    return known[name]
+
+
+def widths(model: Model, step: StepSize) -> dict[str, int]:
+    """Return bytes per element: of weights in the checkpoint's own dtype, of activations, of cached tensors."""
+    stored = storage_under(step.precision, model.storage, model.library.schemes).dtype
+    return {
+        "b_w": bytes_per_element(stored),
+        "b_a": bytes_per_element(step.precision.activations or model.dtype),
+        "b_kv": bytes_per_element(step.precision.cache or model.dtype),
+    }
 
 
 def numbers(model: Model, step: StepSize) -> dict[str, Value]:
     """Bind everything to numbers."""
-    width = bytes_per_element(model.dtype)
     return {
         **model.dims,
         "B": step.batch,
         "s_q": step.new,
         "s_kv": step.context,
         "s_head": _head(step, step.new),
-        "b_w": width,
-        "b_a": width,
-        "b_kv": width,
+        **widths(model, step),
     }
 
 
@@ -140,15 +159,12 @@ def symbols(model: Model, step: StepSize, space: Space | None = None) -> dict[st
 
 def symbol_values(model: Model, step: StepSize) -> Mapping[str, int | float]:
     """Return the number behind every symbol that a formula of this step may hold."""
-    width = bytes_per_element(model.dtype)
     run = {
         "B": step.batch,
         "T": step.context,
         "P": step.prefix,
         "s": step.new,
-        "b_w": width,
-        "b_a": width,
-        "b_kv": width,
+        **widths(model, step),
     }
     return {**{name: _number(value) for name, value in model.dims.items()}, **run}
 

@@ -9,9 +9,22 @@ from rooflight.api.formula import json_number
 from rooflight.api.reading import reading
 
 if TYPE_CHECKING:
-    from rooflight.spec import Model
+    from rooflight.spec import Model, Precision
+    from rooflight.walk import Step
 
 TOTALS = ("matmul_flops", "other_flops", "weight_bytes", "activation_bytes", "kv_bytes")
+
+
+def _formats(step: Step, precision: Precision) -> dict[str, Any]:
+    """Say how a linear op's weight is stored and what its matrix product works on; nothing for other ops."""
+    stored = step.node.formats.get("weight", ())
+    if step.node.op.family != "linear" or not stored:
+        return {}
+    formats = [one.format for one in stored]
+    return {
+        "format": " + ".join(dict.fromkeys(one.name for one in formats)),
+        "operands": [formats[0].weight, precision.operands or formats[0].activation],
+    }
 
 
 def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None) -> dict[str, Any]:
@@ -29,6 +42,7 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None)
             "role": s.node.role,
             "component": s.node.component,
             "copies": copies,
+            **_formats(s, step.precision),
             "shape": [json_number(length) for length in shape],
             **{key: json_number(values[at] * copies) for key, values in columns.items()},
         }
@@ -46,6 +60,7 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None)
         "new_tokens": step.new,
         "counting": step.counting._asdict(),
         "drafts": step.drafts,
+        "precision": step.precision.name,
         "beyond_published_context": step.context > model.max_context,
         "dtype": model.dtype,
         "totals": {

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rooflight.analysis import Analysis, evaluate
 from rooflight.api.binding import numbers, step_size, symbols
 from rooflight.graph import expand
+from rooflight.spec import storage_under
 from rooflight.values import Quantity
 from rooflight.walk import compile_graph
 
@@ -35,7 +36,14 @@ class Reading:
         if self.compiled is not None:
             return self.compiled
         counting = self.step.counting
-        graph = expand(self.model, self.step.phase, drafts=self.step.drafts, variants=counting.decode == "variant")
+        model, step = self.model, self.step
+        graph = expand(
+            model,
+            step.phase,
+            drafts=step.drafts,
+            variants=counting.decode == "variant",
+            storage=storage_under(step.precision, model.storage, model.library.schemes),
+        )
         return compile_graph(graph, counting)
 
     @cached_property

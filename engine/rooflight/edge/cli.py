@@ -92,6 +92,13 @@ def _step_options(command: Callable[..., Any]) -> Callable[..., Any]:
                 show_default=True,
                 help="Decode: let latent attention work on the latent, or rebuild keys and values as in prefill.",
             ),
+            click.option(
+                "--precision",
+                default="factory",
+                show_default=True,
+                metavar="NAME",
+                help="factory, as the checkpoint has it, or a profile of specs/precision.",
+            ),
             click.option("--drafts", is_flag=True, help="Deploy the heads that guess ahead (MTP) too."),
             click.option(
                 "--attention",

@@ -53,6 +53,7 @@ class Catalog:
                 drafts=_read_all(self.folder / "drafts", base),
                 models=_read_all(self.folder / "models", base),
                 schemes=_read_all(self.folder / "quant", base),
+                precisions=_read_all(self.folder / "precision", base),
             )
         )
 
@@ -70,7 +71,10 @@ class Catalog:
             if known == model_id:
                 provenance = _provenance(folder)
                 path = folder / "config.json"
-                return bind(self.library, read_json(path), _shown(path, self.folder.parent), model_id, provenance)
+                where = _shown(path, self.folder.parent)
+                beside = folder / "storage.yaml"
+                storage = _read(beside, self.folder.parent) if beside.is_file() else None
+                return bind(self.library, read_json(path), where, model_id, provenance, storage)
         known_ids = tuple(known for known, _ in self._snapshots())
         raise SpecError(
             "unknown-model",

@@ -13,6 +13,7 @@ from rooflight.spec.bind import (
 from rooflight.spec.config import Config
 from rooflight.spec.library import Sources, read_library
 from rooflight.spec.located import Items, Section, locate, overlay
+from rooflight.spec.precision import AS_STORED, Precision, storage_under
 from rooflight.spec.quant import Scheme, read_scheme
 from rooflight.spec.reader import Reader, described, nearest
 from rooflight.spec.records import (
@@ -31,6 +32,7 @@ from rooflight.spec.records import (
 from rooflight.spec.storage import Format, Storage, format_of, plain, read_storage
 
 __all__ = [
+    "AS_STORED",
     "GROWTH",
     "Anchor",
     "CacheEntry",
@@ -43,6 +45,7 @@ __all__ = [
     "Model",
     "ModelSpec",
     "NodeSpec",
+    "Precision",
     "Provenance",
     "Reader",
     "Scheme",
@@ -66,5 +69,6 @@ __all__ = [
     "read_scheme",
     "read_storage",
     "source_of",
+    "storage_under",
     "switch_value",
 ]

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rooflight.spec.located import Section, overlay
+from rooflight.spec.precision import read_precision
 from rooflight.spec.quant import read_scheme
 from rooflight.spec.read_component import read_component
 from rooflight.spec.read_model import read_model
@@ -24,6 +25,7 @@ class Sources(NamedTuple):
     drafts: Mapping[str, Any]
     models: Mapping[str, Any]
     schemes: Mapping[str, Any]
+    precisions: Mapping[str, Any]
 
 
 def read_library(sources: Sources) -> Library:
@@ -54,6 +56,7 @@ def read_library(sources: Sources) -> Library:
                 where = f"{section.at('drafts')} {name}.drafts"
                 raise SpecError("unknown-component", where, "a draft", draft, nearest(draft, tuple(sources.drafts)))
         models[name] = spec
+    schemes = {name: read_scheme(name, section, _place(section), roles) for name, section in sources.schemes.items()}
     return Library(
         dims=dims,
         roles=roles,
@@ -61,7 +64,11 @@ def read_library(sources: Sources) -> Library:
         components={name: read(name, section) for name, section in sources.components.items()},
         drafts={name: read(name, section) for name, section in sources.drafts.items()},
         models=models,
-        schemes={name: read_scheme(name, section, _place(section), roles) for name, section in sources.schemes.items()},
+        schemes=schemes,
+        precisions={
+            name: read_precision(name, section, _place(section), schemes)
+            for name, section in sources.precisions.items()
+        },
     )
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rooflight.dims import DimTable
 from rooflight.expr import Tree
 from rooflight.ops import Op
+from rooflight.spec.precision import Precision
 from rooflight.spec.quant import Scheme
 
 # A switch of a node or component: a fixed yes/no, a switch of the enclosing component, or a config key.
@@ -220,3 +221,4 @@ class Library(NamedTuple):
     drafts: Mapping[str, ComponentSpec]
     models: Mapping[str, ModelSpec]
     schemes: Mapping[str, Scheme]
+    precisions: Mapping[str, Precision]

@@ -16,6 +16,9 @@ BITS: dict[str, int] = {
     "BOOL": 8,
 }
 
+# Formats that only stand packed inside other elements, or as what a matrix product works on.
+PACKED_BITS: dict[str, int] = {"F4_E2M1": 4, "I4": 4}
+
 # How configs spell them (`torch_dtype` of transformers 4, `dtype` of 5).
 CONFIG_NAMES: dict[str, str] = {
     "float64": "F64",
