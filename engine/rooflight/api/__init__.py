@@ -18,6 +18,7 @@ from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
     CacheCard,
+    Checkpoint,
     ComponentCard,
     Facts,
     Inspection,
@@ -34,6 +35,7 @@ __all__ = [
     "REFERENCE_CONTEXT",
     "RUN_SYMBOLS",
     "CacheCard",
+    "Checkpoint",
     "ComponentCard",
     "Facts",
     "Inspection",

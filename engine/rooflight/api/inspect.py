@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rooflight import derive
 from rooflight.api.binding import RUN_SYMBOLS, symbol_values
@@ -13,6 +13,7 @@ from rooflight.api.formula import json_number, meaning, read_quantity
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
     CacheCard,
+    Checkpoint,
     ComponentCard,
     Facts,
     Inspection,
@@ -41,19 +42,22 @@ _HEADLINE = (
     "params.total",
     "params.active",
     "params.embedding",
+    "params.mtp",
     "weights.bytes",
     "layers",
     "max_context",
     "cache.bytes_per_token",
+    "cache.bytes_per_token_decompressed",
     "cache.constant_bytes",
     "cache.bytes",
 )
 
 
-def inspect(model: Model, strength: Strength | None = None) -> Inspection:
+def inspect(model: Model, strength: Strength | None = None, claims: Mapping[str, Any] | None = None) -> Inspection:
     """Return everything a page shows of a model. Raises SpecError where the spec does not hold together.
 
-    strength says how far the guards checked it; without one the page says that nothing was.
+    strength says how far the guards checked it; without one the page says that nothing was. claims is what the spec
+    says the checkpoint holds, as `rooflight show` gives it.
     """
     reads = {phase: reading(model, phase) for phase in ("prefill", "decode")}
     first = reads["prefill"]
@@ -66,10 +70,11 @@ def inspect(model: Model, strength: Strength | None = None) -> Inspection:
         ),
         "prefill.flops_per_token": read_quantity(first, "flops_per_token"),
         "decode.flops": read_quantity(reads["decode"], "flops"),
+        **{f"{phase}.intensity": read_quantity(read, "intensity") for phase, read in reads.items()},
     }
     columns = {phase: _Columns(read) for phase, read in reads.items()}
     return Inspection(
-        facts=_facts(model, first, strength),
+        facts=_facts(model, first, strength, claims),
         symbols=_symbols(model, first),
         headline=headline,
         params_by_role={
@@ -93,7 +98,7 @@ def inspect(model: Model, strength: Strength | None = None) -> Inspection:
 _STORED = {"params_all": "params.total", "stored_bytes": "weights.bytes"}
 
 
-def _facts(model: Model, read: Reading, strength: Strength | None) -> Facts:
+def _facts(model: Model, read: Reading, strength: Strength | None, claims: Mapping[str, Any] | None) -> Facts:
     known = model.provenance
     lab, _, name = model.id.rpartition("/")
     return Facts(
@@ -109,8 +114,14 @@ def _facts(model: Model, read: Reading, strength: Strength | None) -> Facts:
         released=known.released,
         notes=(*known.notes, *model.warnings),
         formats=_formats(model, read),
+        schemes=_schemes(read),
+        checkpoint=None if claims is None else _checkpoint(claims),
         **({} if strength is None else strength.facts()),
     )
+
+
+def _checkpoint(claims: Mapping[str, Any]) -> Checkpoint:
+    return Checkpoint(claims["bytes"], claims["tensors"], tuple(claims["by_dtype"].items()))
 
 
 def _formats(model: Model, read: Reading) -> tuple[str, ...]:
@@ -118,6 +129,12 @@ def _formats(model: Model, read: Reading) -> tuple[str, ...]:
     for row in tensor_rows(model, read.numbers):
         sizes[row.dtype] += row.bytes
     return tuple(dtype for dtype, _ in sizes.most_common())
+
+
+def _schemes(read: Reading) -> tuple[str, ...]:
+    """Return the storage schemes of the weights, in walking order; a plain dtype is none."""
+    kept = (stored.format for step in read.program.steps for way in step.node.formats.values() for stored in way)
+    return tuple(dict.fromkeys(form.name for form in kept if form.rules))
 
 
 def _symbols(model: Model, read: Reading) -> dict[str, Symbol]:
@@ -224,11 +241,13 @@ def _kind(read: Reading, at: int, group: Group) -> LayerKind:
         layers=layer_words(group.layers or ()),
         count=read_quantity(read, "layers", group.name),
         params=read_quantity(read, "params.layer", group.name),
-        components=tuple(_component(read, instance) for instance in instances),
+        components=tuple(_component(read, instance, group) for instance in instances),
+        stack=group.stage,
+        indices=group.layers or (),
     )
 
 
-def _component(read: Reading, instance: Instance) -> ComponentCard:
+def _component(read: Reading, instance: Instance, group: Group) -> ComponentCard:
     model = read.model
     span = range(instance.first, instance.last)
 
@@ -247,6 +266,7 @@ def _component(read: Reading, instance: Instance) -> ComponentCard:
             (meaning(model, name), name, json_number(evaluate_tree(name, model.dims.__getitem__))) for name in used
         ),
         cache=tuple(_cache(read, index) for index in span if read.program.steps[index].cached is not None),
+        path=instance.path.removeprefix(f"{group.name}."),
     )
 
 

@@ -39,6 +39,7 @@ class ComponentCard(NamedTuple):
     params: Quantity  # of one copy
     facts: tuple[tuple[str, str, int | float], ...]
     cache: tuple[CacheCard, ...]
+    path: str = ""  # from the layer: "attention", "ffn.experts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class LayerKind:
     count: Quantity
     params: Quantity  # of one layer
     components: tuple[ComponentCard, ...]
+    stack: str = ""  # whose layers these are
+    indices: tuple[int, ...] = ()  # the same layers, one by one
 
 
 class PhaseFigures(NamedTuple):
@@ -81,6 +84,14 @@ class NodeRow(NamedTuple):
     phases: Mapping[str, PhaseFigures]  # "prefill", "decode"
 
 
+class Checkpoint(NamedTuple):
+    """What the files of a checkpoint hold by the spec; the guards hold it against the snapshot, tensor by tensor."""
+
+    bytes: int
+    tensors: int
+    by_dtype: tuple[tuple[str, int], ...]  # tensors of each dtype, the most first
+
+
 class Facts(NamedTuple):
     """What a checkpoint is, apart from any figure."""
 
@@ -99,14 +110,17 @@ class Facts(NamedTuple):
     strength: str = "not checked"  # verified, structure checked, total checked, not checked
     checked: tuple[str, ...] = ()  # what agreed with which fact outside the project
     unchecked: tuple[str, ...] = ()  # what nothing was held against
+    schemes: tuple[str, ...] = ()  # storage schemes of specs/quant that it uses
+    checkpoint: Checkpoint | None = None  # None where it was not examined
 
 
 class Inspection(NamedTuple):
     """Everything the site shows of one model. Every figure is a Quantity with its formula.
 
-    `headline` keys: params.total, params.active, params.embedding, weights.bytes, layers, max_context,
-    cache.bytes_per_token, cache.constant_bytes, cache.bytes (one sequence at the reference context),
-    prefill.flops_per_token, decode.flops (one token at the reference context).
+    `headline` keys: params.total, params.active, params.embedding, params.mtp, weights.bytes, layers, max_context,
+    cache.bytes_per_token, cache.bytes_per_token_decompressed, cache.constant_bytes, cache.bytes (one sequence at the
+    reference context), prefill.flops_per_token, decode.flops (one token at the reference context), and the
+    arithmetic intensity of both steps.
     `totals[phase][column]` sums the rows; columns as in PhaseFigures.
     """
 

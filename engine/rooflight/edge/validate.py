@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight import api
 from rooflight.checks import Finding, Strength, Subject, claimed, examine, from_error, strength_of
@@ -51,19 +51,40 @@ def checkpoint(catalog: Catalog, model: Model, sources: Path | None = None) -> d
     }
 
 
+class Review(NamedTuple):
+    """One checkpoint under all guards. A model that could not be read is None, and so is what is said of it.
+
+    claims   what the spec says the checkpoint holds: bytes, tensors, by_dtype
+    """
+
+    model: Model | None
+    findings: tuple[Finding, ...]
+    strength: Strength | None = None
+    claims: dict[str, Any] | None = None
+
+    @property
+    def blocking(self) -> tuple[Finding, ...]:
+        """What keeps the checkpoint from being published."""
+        return tuple(finding for finding in self.findings if finding.blocking)
+
+
+def review(catalog: Catalog, model_id: str, sources: Path | None = None) -> Review:
+    """Return what all guards say of one checkpoint of the catalog, examined once."""
+    try:
+        model = catalog.model(model_id)
+        subject = subject_of(catalog, model, sources)
+        findings = examine(subject)
+        if any(finding.blocking for finding in findings):
+            return Review(model, findings)
+        return Review(model, findings, strength_of(subject, findings), claimed(subject))
+    except SpecError as error:
+        return Review(None, (from_error(error, "analysis"),))
+
+
 def published(catalog: Catalog, sources: Path | None = None) -> tuple[tuple[Model, Strength], ...]:
     """Return every checkpoint without a blocking finding, with how far it was checked."""
-    found: list[tuple[Model, Strength]] = []
-    for model_id in catalog.ids():
-        try:
-            model = catalog.model(model_id)
-            subject = subject_of(catalog, model, sources)
-            findings = examine(subject)
-        except SpecError:
-            continue  # `rooflight validate` says why
-        if not any(finding.blocking for finding in findings):
-            found.append((model, strength_of(subject, findings)))
-    return tuple(found)
+    reviews = (review(catalog, model_id, sources) for model_id in catalog.ids())
+    return tuple((r.model, r.strength) for r in reviews if r.model is not None and r.strength is not None)
 
 
 def validate(catalog: Catalog, targets: tuple[str, ...], sources: Path | None = None) -> dict[str, Any]:
