@@ -8,7 +8,7 @@ ARGS     ?=
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help site serve test unit lint format docs bench sources lock browser clean
+.PHONY: help site serve test unit lint format docs bench sources checkpoints lock browser clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
@@ -22,7 +22,7 @@ serve: ## show site/ in a browser on this machine
 	@sh tools/venv.sh site
 	@.venv/bin/rooflight serve $(ARGS)
 
-test: lint sources ## lint, types, architecture and all tests
+test: lint sources checkpoints ## lint, types, architecture and all tests
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
 unit: ## the quick tests only: no browser, nothing slow
@@ -53,6 +53,10 @@ sources: ## fetch the pinned texts that specs quote from, to be read only
 	@sh tools/venv.sh test
 	@PYTHON=$(PY) sh tools/sources.sh
 
+checkpoints: ## fetch the small real checkpoint that tests read (LARGE=1 for the 83 MB one too)
+	@sh tools/venv.sh test
+	@PYTHON=$(PY) sh tools/checkpoints.sh
+
 lock: ## resolve pyproject.toml into requirements/*.txt again (UPGRADE=1 for newer versions)
 	@sh tools/lock.sh
 
@@ -60,5 +64,5 @@ browser: ## install Chromium for the browser tests where there is none (Debian, 
 	@sh tools/browser.sh
 
 clean: ## remove what these commands made
-	rm -rf .venv .sources site build dist .cache .hypothesis .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf .venv .sources .checkpoints site build dist .cache .hypothesis .pytest_cache .ruff_cache .import_linter_cache
 	find engine builder tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -198,7 +198,7 @@ def _refuse(error: Exception, where: str) -> NoReturn:
     """Raise the repair order for what the hub or the network said."""
     name, status = type(error).__name__, _status(error)
     said = str(error).strip().splitlines()[0][:160] if str(error).strip() else name
-    login = "log in with `hf auth login`, or set HF_TOKEN to a token that may read it"
+    login = "log in with `hf auth login`, or set HF_TOKEN"
     if isinstance(error, _Broken) or name in _BROKEN_OFF:
         raise SpecError(
             "hub-answer", where, "all the bytes asked for", f"a download that broke off: {said}",
