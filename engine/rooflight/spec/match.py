@@ -3,7 +3,8 @@
 A literal names a module by its whole path or by the end of it. Whether it takes the module's children along depends on
 who wrote the list: most do, compressed-tensors lists parents whose children it quantized.
 
-Configs are hostile: of regular expressions only a part without nested repetition is read, so none can run away.
+Configs are hostile: of regular expressions only a part without nested repetition is read, and it is matched by the set
+of places a match can have reached, never by going back. The time is the pattern's length times the name's.
 """
 
 from __future__ import annotations
@@ -19,8 +20,10 @@ MAX_PATTERN = 256
 MAX_PATTERNS = 20_000
 
 # Literals, escaped dots, one level of alternatives, character classes, and * + ? after a single character or class.
-_PIECE = r"(?:[A-Za-z0-9_/\-]|\\[.\-_dw]|\.|\[[A-Za-z0-9_.\-^]+\])[*+?]?"
+_CHARACTER = r"(?:[A-Za-z0-9_/\-]|\\[.\-_dw]|\.|\[[A-Za-z0-9_.\-^]+\])"
+_PIECE = rf"{_CHARACTER}[*+?]?"
 _SAFE = re.compile(rf"\^?(?:{_PIECE}|\((?:\?:)?(?:{_PIECE})*(?:\|(?:{_PIECE})*)*\))*\$?", re.ASCII)
+_PIECES = re.compile(rf"({_CHARACTER})([*+?]?)|\((?:\?:)?([^)]*)\)", re.ASCII)
 
 Matcher = Callable[[str], bool]
 
@@ -68,8 +71,16 @@ def matcher(pattern: str, where: str) -> Matcher:
     return lambda name: name == pattern or name.startswith(pattern + ".")
 
 
+class _Piece(NamedTuple):
+    """A step of a regex: a character's test with what repeats it, or alternatives."""
+
+    test: Matcher | None
+    repeat: str
+    cases: tuple[tuple[_Piece, ...], ...]
+
+
 def _regex(pattern: str, where: str) -> Matcher:
-    if not _SAFE.fullmatch(pattern) or pattern.count("*") + pattern.count("+") > 8:  # noqa: PLR2004
+    if not _SAFE.fullmatch(pattern):
         raise SpecError(
             "bad-pattern",
             where,
@@ -77,8 +88,46 @@ def _regex(pattern: str, where: str) -> Matcher:
             repr(pattern),
             "write the modules as literals or globs",
         )
+    whole = pattern.endswith("$")
     try:
-        found = re.compile(pattern, re.ASCII)
+        pieces = _pieces(pattern.removeprefix("^").removesuffix("$"))
     except re.error as error:
         raise SpecError("bad-pattern", where, "a regular expression", f"{pattern!r}: {error}", "correct it") from None
-    return lambda name: found.match(name) is not None
+
+    def test(name: str) -> bool:
+        reached = _reached(pieces, name, {0})
+        return len(name) in reached if whole else bool(reached)
+
+    return test
+
+
+def _letter(character: str) -> Matcher:
+    one = re.compile(character, re.ASCII)
+    return lambda letter: one.match(letter) is not None
+
+
+def _pieces(pattern: str) -> tuple[_Piece, ...]:
+    found: list[_Piece] = []
+    for character, repeat, group in _PIECES.findall(pattern):
+        if character:
+            found.append(_Piece(_letter(character), repeat, ()))
+        else:
+            found.append(_Piece(None, "", tuple(_pieces(case) for case in group.split("|"))))
+    return tuple(found)
+
+
+def _reached(pieces: tuple[_Piece, ...], name: str, places: set[int]) -> set[int]:
+    """Return the places in a name that a match from any of the given places can end at."""
+    for piece in pieces:
+        if piece.test is None:
+            places = {place for case in piece.cases for place in _reached(case, name, places)}
+            continue
+        ends = set(places) if piece.repeat in ("*", "?") else set[int]()
+        waiting = set(places)
+        while waiting:
+            waiting = {at + 1 for at in waiting if at < len(name) and piece.test(name[at])} - ends
+            ends |= waiting
+            if piece.repeat not in ("*", "+"):
+                break
+        places = ends
+    return places
