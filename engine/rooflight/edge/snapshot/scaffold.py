@@ -5,6 +5,7 @@ The copy keeps the nearest spec's own lines, comments among them, so that a read
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from difflib import SequenceMatcher
@@ -257,7 +258,8 @@ def _dim_values(spec: ModelSpec, config: Config) -> dict[str, str]:
 
 
 def _quoted(word: str) -> str:
-    return word if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", word) else '"' + re.sub(r'["\\\n]', "", word) + '"'
+    # Short words may be numbers or truths to some YAML reader; JSON's quotes and escapes are YAML's too.
+    return word if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{5,}", word) else json.dumps(word)
 
 
 def _report(path: Path, near: ModelSpec, config: Config, renamed: Mapping[str, str], undecided: list[str]) -> str:
