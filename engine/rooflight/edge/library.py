@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rooflight.edge.yaml_text import read_yaml
-from rooflight.spec import Library, Model, Provenance, Sources, bind, find_spec, nearest, read_library
+from rooflight.spec import Library, Model, Provenance, Sources, bind, described, find_spec, nearest, read_library
 from rooflight.spec.config import read_config
 from rooflight.values import SpecError
 
@@ -191,7 +191,10 @@ def _provenance(folder: Path) -> Provenance:
     path = folder / "provenance.json"
     if not path.is_file():
         return Provenance()
-    facts = read_json(path)
+    read: Any = read_json(path)
+    facts = cast("dict[str, Any]", read if isinstance(read, dict) else {"notes": None})
+    if not isinstance(facts.get("notes", []), list):
+        raise SpecError("wrong-type", str(path), "an object, notes a list", described(read), "correct the file")
     return Provenance(
         lab=facts.get("lab"),
         source=facts.get("source"),

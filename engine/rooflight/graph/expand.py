@@ -136,12 +136,23 @@ class _Expansion:
 
         def look_up(name: str) -> Any:
             if not name.startswith("config."):
+                if name in self.model.unbound:
+                    raise self.model.unbound[name]
                 return self.model.dims[name]
             key = name.removeprefix("config.")
             config = self.model.config
             return config_number(config, key, flags=True) if config.facts.get(key.split(".")[0]) is not None else 0
 
-        return next((case for when, case in use.cases if evaluate_tree(when, look_up)), use)
+        for when, case in use.cases:
+            try:
+                holds = evaluate_tree(when, look_up)
+            except ZeroDivisionError:
+                raise SpecError(
+                    "config-out-of-range", case.where, "no division by zero", print_tree(when), "correct the condition"
+                ) from None
+            if holds:
+                return case
+        return use
 
     def _root(self, path: str, slot: str) -> _Place:
         return _Place(path, slot, len(self.groups) - 1, {}, 0, {}, {})

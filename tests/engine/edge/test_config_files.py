@@ -1,6 +1,7 @@
 """Targets that name no readable config: every one is refused with what is wrong with the file or the name."""
 
 import json
+import shutil
 
 import pytest
 
@@ -252,6 +253,30 @@ no-spec at config
   expected  an architecture that a spec covers
   got       no spec covers architecture 'Llama4ForCausalLM'
   fix       nearest: LlamaForCausalLM; docs/adding-a-model.md says how to write a spec"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "got"),
+    [("[]", "[]"), ('"x"', "'x'"), ('{"notes": 7}', "{'notes': 7}")],
+    ids=["list", "text", "notes"],
+)
+def test_provenance_that_is_no_record(tmp_path, content, got):
+    folder = tmp_path / "specs"
+    shutil.copytree(mini.FOLDER, folder)
+    snapshot = folder / "truth" / "lab--tiny"
+    snapshot.mkdir(parents=True)
+    (snapshot / "config.json").write_text(WHOLE)
+    (snapshot / "provenance.json").write_text(content)
+    with pytest.raises(SpecError) as caught:
+        library.open_catalog(folder).model("lab/tiny")
+    assert (
+        str(caught.value)
+        == f"""\
+wrong-type at {snapshot}/provenance.json
+  expected  an object, notes a list
+  got       {got}
+  fix       correct the file"""
     )
 
 
