@@ -8,6 +8,7 @@ from storage_models import experts, llama, model, stored, table
 import rooflight
 from rooflight import api
 from rooflight.derive import TensorRow
+from rooflight.derive.storage import copy_bytes
 from rooflight.values import BITS
 
 CASES = [pytest.param(case, id=case["id"]) for case in table()]
@@ -49,8 +50,6 @@ def test_bytes_of_a_matrix(case):
     bound = model(llama(quantization_config=case["config"]), beside(case))
     facts = api.reading(bound).numbers
     index = [step.node.id for step in facts.program.steps].index("layers.attention.k_proj")
-    from rooflight.derive.storage import copy_bytes
-
     listed = sum(prod(shape) * BITS[dtype] // 8 for dtype, *shape in case["linear"].values())
     assert copy_bytes(facts, index) == case["linear_bytes"] == listed
 

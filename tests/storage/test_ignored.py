@@ -180,7 +180,7 @@ def test_long_patterns_are_refused():
     with pytest.raises(SpecError) as caught:
         matcher("*" + "a" * MAX_PATTERN, "here")
     assert str(caught.value) == (
-        f"bad-pattern at here\n  expected  a pattern of at most 256 characters\n  got       257\n  fix       shorten it"
+        "bad-pattern at here\n  expected  a pattern of at most 256 characters\n  got       257\n  fix       shorten it"
     )
 
 

@@ -4,6 +4,7 @@ import pytest
 from storage_models import llama, model, table
 
 import rooflight
+from rooflight import api
 from rooflight.checks import Subject, examine
 from rooflight.spec.quant import recognizes, scheme_numbers
 from rooflight.spec.storage import read_storage
@@ -25,8 +26,6 @@ def test_those_that_no_config_names_say_so(schemes):
 
 def blocking(config, storage=None):
     bound = model(config, storage)
-    from rooflight import api
-
     subject = Subject(bound, api.numbers(bound, api.step_size(bound)))
     return bound, [f for f in examine(subject, frozenset({"source"})) if f.blocking]
 
