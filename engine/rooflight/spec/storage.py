@@ -82,6 +82,10 @@ def read_storage(config: Config, dtype: str, schemes: Mapping[str, Scheme], give
     if given is not None:
         reader = Reader(given, "", given.at() if isinstance(given, Section) else config.where)
         named = reader.maybe_text("scheme")
+        if named is not None and named not in schemes:
+            raise SpecError(
+                "unknown-scheme", reader.where("scheme"), "a scheme of specs/quant", named, nearest(named, tuple(schemes))
+            )
         overrides = _read_overrides(reader, schemes, quantization, config.where)
         reader.done()
     if quantization is None and named is None:
@@ -90,8 +94,6 @@ def read_storage(config: Config, dtype: str, schemes: Mapping[str, Scheme], give
     try:
         scheme = _scheme(data, config.where, schemes, named)
     except SpecError as error:
-        if named is not None:
-            raise
         # The architecture is none the worse for it: show it, say so, and let no such model be published.
         return Storage(dtype, None, (), module_set((), config.where), tuple(overrides), error)
     ignored: list[str] = []
@@ -119,8 +121,6 @@ def _mapping(quantization: Any) -> dict[str, Any]:
 
 def _scheme(data: Mapping[str, Any], where: str, schemes: Mapping[str, Scheme], named: str | None) -> Scheme:
     if named is not None:
-        if named not in schemes:
-            raise SpecError("unknown-scheme", where, "a scheme of specs/quant", named, nearest(named, tuple(schemes)))
         return schemes[named]
     found = [scheme for scheme in schemes.values() if scheme.recognized and recognizes(scheme, data)]
     if len(found) == 1:
