@@ -23,6 +23,7 @@ class FakeHub:
         self.models = {}
         self.statuses = defaultdict(list)
         self.retry_after = None
+        self.error_body = b"no"
         self.cut, self.cut_times = {}, 99
         self.ignore_range = False
         self.wrong_range = False
@@ -127,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
             headers["X-Error-Message"] = message
         if self.hub.retry_after is not None:
             headers["Retry-After"] = self.hub.retry_after
-        self.body(status, b"no", headers)
+        self.body(status, self.hub.error_body, headers, "error")
 
     def body(self, status, data, headers, name=None):
         hub = self.hub

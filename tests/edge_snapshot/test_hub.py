@@ -119,6 +119,13 @@ hub-busy at org/tiny
     assert waits == [1, 2, 4, 8]
 
 
+def test_a_refusal_is_not_read_to_its_end(hub, refusal):
+    hub.error_body = bytes(64 << 20)
+    hub.gated.add("org/tiny")
+    assert refusal().startswith("hub-refused at org/tiny@01234567 config.json\n")
+    assert hub.sent["error"] < 16 << 20
+
+
 def test_a_visit_ends(hub, refusal, waits):
     hub.statuses["/api/models/org/tiny"] = [503] * 9
     assert refusal(seconds=0.5).startswith("hub-busy at org/tiny")

@@ -22,6 +22,7 @@ _RETRIED = (408, 429, 500, 502, 503, 504)
 _TRIES = 5
 _LONGEST_WAIT = 60  # seconds between two tries, whatever the hub asks for
 _MAX_FILES = 20_000
+_SAYING = ("x-error-code", "x-error-message", "retry-after")
 _BROKEN_OFF = ("RemoteProtocolError", "ReadError", "ReadTimeout")  # of the HTTP client: an answer began
 
 
@@ -96,8 +97,7 @@ class Hub:
         client = self._library.get_session()
         with client.stream("GET", url, headers=headers, timeout=self.timeout, follow_redirects=True) as response:
             if response.status_code >= 400:  # noqa: PLR2004 - from here on answers are errors
-                response.read() if _is_short(response) else None
-                self._library.hf_raise_for_status(response)
+                self._library.hf_raise_for_status(_without_body(response))
             if response.headers.get("Content-Encoding", "identity") != "identity":
                 _unexpected(where, "the file's own bytes", f"Content-Encoding {response.headers['Content-Encoding']}")
             skip = start
@@ -169,9 +169,10 @@ def _first(response: Any, skip: int, length: int, hub: Hub) -> bytes:
     raise _Broken(message)
 
 
-def _is_short(response: Any) -> bool:
-    length = response.headers.get("Content-Length", "")
-    return length.isdigit() and int(length) <= _CHUNK
+def _without_body(response: Any) -> Any:
+    """A refusal as its headers word it: the library would read the body, however long it is."""
+    said = {name: value for name, value in response.headers.items() if name.lower() in _SAYING}
+    return type(response)(response.status_code, headers=said, request=response.request)
 
 
 def _status(error: Exception) -> int | None:

@@ -61,7 +61,9 @@ def scaffold(data: Any, where: str, catalog: Catalog, out: Path | None) -> Begun
     near = nearest_spec(config, architecture, library.models, library.config_keys.ignores)
     source = (catalog.folder / "models" / f"{near.name}.yaml").read_text(encoding="utf-8")
     name = _file_name(config, architecture, near)
-    path = out or catalog.folder / "models" / f"{name}.yaml"
+    # Specs inside an installed package are no place to write into.
+    models = Path() if catalog.folder.parent.name == "_data" else catalog.folder / "models"
+    path = out or models / f"{name}.yaml"
     if path.exists():
         raise SpecError(
             "spec-exists", str(path), "no such file yet", "one that is there", "pass another name with --out"
