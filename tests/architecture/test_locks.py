@@ -69,7 +69,7 @@ def addresses(text):
     return [host.decode() for host in REGISTRIES if host in text]
 
 
-@pytest.mark.parametrize("name", (*LOCKS, "sources", "checkpoints", "checkpoints-large"))
+@pytest.mark.parametrize("name", [*LOCKS, "sources", "checkpoints", "checkpoints-large"])
 def test_every_line_is_pinned_and_hashed(root, name):
     lock = read(root, name)
     assert pins(lock)

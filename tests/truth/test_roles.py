@@ -57,12 +57,26 @@ def test_the_order_of_inputs_is_a_buffer():
 
 def test_a_norm_called_scale_stays_a_norm():
     config = quantized(quant_method="fp8", weight_block_size=[128, 128])
-    tensors = [("norm.scale", "F32", (128,)), ("up.weight", "F8_E4M3", (256, 128))]
-    assert marked(config, *tensors) == {}
-    rows = assign_roles(
-        [Row(n, d, s, 1, "hub-headers") for n, d, s in tensors], config, front.catalog(None).library.schemes
-    )
-    assert unclaimed_scales(rows) == ("norm.scale",)
+    assert marked(config, ("norm.scale", "F32", (128,)), ("up.weight", "F8_E4M3", (256, 128))) == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype", "called"),
+    [
+        ("up.weight_scale", "F32", True),
+        ("up.weight_scale_inv", "F32", True),
+        ("up.weight_global_scale", "F32", True),
+        ("up.scales", "F16", True),
+        ("experts.down_proj_scales", "BF16", True),
+        ("up.scale", "F8_E8M0", True),
+        ("norm.scale", "F32", False),
+        ("layers.0.hc_attn_scale", "F32", False),
+        ("up.weight", "BF16", False),
+    ],
+)
+def test_scales_that_no_scheme_answers_for(name, dtype, called):
+    assert unclaimed_scales([Row(name, dtype, (4,), 1, "hub-headers")]) == ((name,) if called else ())
+    assert unclaimed_scales([Row(name, dtype, (4,), 1, "hub-headers", role="scale")]) == ()
 
 
 def test_without_a_quantization_nothing_is_packed():

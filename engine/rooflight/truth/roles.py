@@ -23,6 +23,7 @@ _TOWERS = re.compile(r"(?:^|[._])(?:vision|visual|audio|encoder|vit|image)", re.
 _DRAFT = re.compile(r"(?:^|\.)mtp(?:\.|$)|(?:^|\.)mtp_", re.ASCII)
 _ROTARY = re.compile(r"(?:^|\.)(?:inv_freq|original_inv_freq)$", re.ASCII)
 _MASK = re.compile(r"\.(?:bias|masked_bias)$", re.ASCII)
+_SCALE = re.compile(r"(?:weight|input|[qkv])_(?:global_)?scale(?:_inv|_2)?$|_zero_point$|[._](?:scales|qzeros|g_idx)$")
 _SQUARE_MASK_RANK = 4  # [1, 1, positions, positions]
 
 
@@ -45,11 +46,7 @@ def assign_roles(rows: Iterable[Row], facts: Mapping[str, Any], schemes: Mapping
 
 def unclaimed_scales(rows: Sequence[Row]) -> tuple[str, ...]:
     """Return the names of tensors that are called like scales although no scheme answered for them."""
-    return tuple(
-        row.name
-        for row in rows
-        if not row.role and re.search(r"(?:scale|scales|scale_inv|qzeros|g_idx|zero_point)$", row.name)
-    )
+    return tuple(row.name for row in rows if not row.role and (_SCALE.search(row.name) or row.dtype == "F8_E8M0"))
 
 
 def _answering(facts: Mapping[str, Any], schemes: Mapping[str, Scheme]) -> list[Scheme]:
