@@ -13,8 +13,11 @@ from rooflight.spec import nearest
 from rooflight.values import Quantity, SpecError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rooflight.analysis import Analysis
     from rooflight.expr import Tree, Value
+    from rooflight.graph import Instance
     from rooflight.spec import Model
 
 _PRINTERS = {"text": text, "latex": latex, "mathml": math_element}
@@ -120,11 +123,32 @@ def _of_part(read: Reading, name: str, path: str) -> Quantity | None:
             return read.quantity(f"{name}/{path}", "Layers of this kind", "layer", lambda a: a.group_copies[at])
         inside = [i for i, node in enumerate(graph.nodes) if node.group == at]
         return _params_of(read, f"{name}/{path}", "Parameters of one layer", inside)
-    for instance in graph.instances:
-        if instance.path == path and name == "params.component":
-            inside = list(range(instance.first, instance.last))
-            return _params_of(read, f"{name}/{path}", "Parameters of one copy", inside, instance.copies)
+    instance = next((i for i in graph.instances if i.path == path), None)
+    if instance is not None and name == "params.component":
+        inside = list(range(instance.first, instance.last))
+        return _params_of(read, f"{name}/{path}", "Parameters of one copy", inside, instance.copies)
+    if instance is not None and name in COLUMNS:
+        column = COLUMNS[name]
+        return read.quantity(
+            part_key(read, name, path),
+            f"{column.label}, all parts",
+            column.unit,
+            lambda a: part_total(a, name, instance, column.each(a)),
+        )
     return None
+
+
+def part_key(read: Reading, name: str, path: str) -> str:
+    """Return the key of a column summed over a component, in every layer that holds it."""
+    return f"{read.step.phase}.{name}/{path}" if COLUMNS[name].phased else f"{name}/{path}"
+
+
+def part_total(analysis: Analysis, name: str, instance: Instance, each: Sequence[Value]) -> Value:
+    """Sum one column over the nodes of a component, all copies; what is stored with another node counts there."""
+    nodes = analysis.program.graph.nodes
+    inside = range(instance.first, instance.last)
+    own = [at for at in inside if COLUMNS[name].phased or nodes[at].part_of is None]
+    return total([each[at] * analysis.copies.values[at] for at in own])
 
 
 def _params_of(read: Reading, key: str, label: str, inside: list[int], copies: Tree = 1) -> Quantity:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rooflight import derive
 from rooflight.api.binding import RUN_SYMBOLS, symbol_values
 from rooflight.api.catalog import COLUMNS
-from rooflight.api.formula import json_number, meaning, read_quantity
+from rooflight.api.formula import json_number, meaning, part_key, part_total, read_quantity
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
     CacheCard,
@@ -81,7 +81,7 @@ def inspect(model: Model, strength: Strength | None = None, claims: Mapping[str,
             role: read_quantity(first, f"params.by_role.{role}") for role in derive.params_by_role(first.numbers)
         },
         kinds=tuple(
-            _kind(first, at, group) for at, group in enumerate(first.program.graph.groups) if group.layers is not None
+            _kind(columns, at, group) for at, group in enumerate(first.program.graph.groups) if group.layers is not None
         ),
         rows=_rows(model, columns),
         totals={
@@ -96,6 +96,7 @@ def inspect(model: Model, strength: Strength | None = None, claims: Mapping[str,
 
 
 _STORED = {"params_all": "params.total", "stored_bytes": "weights.bytes"}
+_STORED_COLUMNS = {"params_all": "params", "stored_bytes": "stored_bytes"}
 
 
 def _facts(model: Model, read: Reading, strength: Strength | None, claims: Mapping[str, Any] | None) -> Facts:
@@ -180,6 +181,17 @@ class _Columns:
             self.formulas[key][at],
         )
 
+    def part(self, key: str, instance: Instance) -> Quantity:
+        """Return the figure `rooflight formula KEY --node PATH` gives of a component."""
+        column, read = COLUMNS[key], self.read
+        return Quantity(
+            part_key(read, key, instance.path),
+            f"{column.label}, all parts",
+            part_total(read.numbers, key, instance, self.numbers[key]),
+            column.unit,
+            part_total(read.formulas, key, instance, self.formulas[key]),
+        )
+
 
 def _rows(model: Model, columns: Mapping[str, _Columns]) -> tuple[NodeRow, ...]:
     first = columns["prefill"].read
@@ -234,20 +246,22 @@ def shape_words(shape: Sequence[Value]) -> str:
     return "[" + ", ".join(text(length) for length in shape) + "]"
 
 
-def _kind(read: Reading, at: int, group: Group) -> LayerKind:
+def _kind(columns: Mapping[str, _Columns], at: int, group: Group) -> LayerKind:
+    read = columns["prefill"].read
     instances = [i for i in read.program.graph.instances if i.group == at and i.path != group.name]
     return LayerKind(
         name=group.name,
         layers=layer_words(group.layers or ()),
         count=read_quantity(read, "layers", group.name),
         params=read_quantity(read, "params.layer", group.name),
-        components=tuple(_component(read, instance, group) for instance in instances),
+        components=tuple(_component(columns, instance, group) for instance in instances),
         stack=group.stage,
         indices=group.layers or (),
     )
 
 
-def _component(read: Reading, instance: Instance, group: Group) -> ComponentCard:
+def _component(columns: Mapping[str, _Columns], instance: Instance, group: Group) -> ComponentCard:
+    read = columns["prefill"].read
     model = read.model
     span = range(instance.first, instance.last)
 
@@ -267,7 +281,19 @@ def _component(read: Reading, instance: Instance, group: Group) -> ComponentCard
         ),
         cache=tuple(_cache(read, index) for index in span if read.program.steps[index].cached is not None),
         path=instance.path.removeprefix(f"{group.name}."),
+        totals=_part_totals(columns, instance),
     )
+
+
+def _part_totals(columns: Mapping[str, _Columns], instance: Instance) -> dict[str, dict[str, Quantity]]:
+    """Return what a component holds and costs in all its layers; a decode variant stands under the same path."""
+    stored = {key: columns["prefill"].part(name, instance) for key, name in _STORED_COLUMNS.items()}
+    found = {"stored": stored}
+    for phase, own in columns.items():
+        here = next((i for i in own.read.program.graph.instances if i.path == instance.path), None)
+        if here is not None:
+            found[phase] = {key: own.part(key, here) for key in PHASED}
+    return found
 
 
 def _cache(read: Reading, at: int) -> CacheCard:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rooflight.values import Quantity
@@ -40,6 +41,7 @@ class ComponentCard(NamedTuple):
     facts: tuple[tuple[str, str, int | float], ...]
     cache: tuple[CacheCard, ...]
     path: str = ""  # from the layer: "attention", "ffn.experts"
+    totals: Mapping[str, Mapping[str, Quantity]] = MappingProxyType({})  # as an Inspection's, of this component alone
 
 
 @dataclass(frozen=True, slots=True)
