@@ -373,7 +373,8 @@ def _warnings(
 def _unlisted(library: Library, spec: ModelSpec, config: Config) -> dict[str, str]:
     """Return the config keys, with their values, that the spec neither binds nor knowingly ignores."""
     bound = {"architectures", "model_type", "dtype", "quantization_config", "compression_config"}
-    bound |= {*spec.config.defaults, *spec.config.nulls, *spec.config.expects, *spec.config.ignores}
+    # A default alone binds nothing: a key that the spec fills in and never reads has been forgotten somewhere.
+    bound |= {*spec.config.expects, *spec.config.ignores}
     bound |= set(library.config_keys.ignores)
     for tree in _config_trees(spec):
         bound |= {name.split(".")[1] for name in names(tree) if name.startswith("config.")}
