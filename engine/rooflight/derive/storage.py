@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rooflight.spec import Format
 
 
+_MATRIX = ("out", "in")
+
+
 class StoredTensor(NamedTuple):
     """One tensor of one weight. `suffix` follows the module's name, or the weight's own where it is None."""
 
@@ -27,15 +30,19 @@ class StoredTensor(NamedTuple):
 def stored_tensors(
     stored: Format, axes: Mapping[str, Value], shape: tuple[Value, ...], dtype: str
 ) -> tuple[StoredTensor, ...]:
-    """Return what a checkpoint of dtype `dtype` stores for one copy of a weight."""
+    """Return what a checkpoint of dtype `dtype` stores for one copy of a weight.
+
+    A scheme speaks of one matrix, [out in]; a weight with further axes, e.g. heads, is so many matrices.
+    """
     if not stored.rules:
         return (StoredTensor(None, stored.weight, shape, "weight"),)
     known = {**axes, **stored.numbers}
+    matrices = tuple([length for name, length in axes.items() if name not in _MATRIX])
     return tuple(
         StoredTensor(
             rule.suffix,
             dtype if rule.dtype == "model" else rule.dtype,
-            tuple([evaluate_tree(axis, known.__getitem__) for axis in rule.shape]),
+            (*matrices, *[evaluate_tree(axis, known.__getitem__) for axis in rule.shape]),
             rule.role,
         )
         for rule in stored.rules
