@@ -1,4 +1,4 @@
-"""Axiom guard: what authors say must hold does hold, caches grow as they declare, and windows cap them."""
+"""Axiom guard: what authors say must hold does hold, caches grow as declared, windows cap them, routing adds up."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ def axiom(subject: Subject) -> Iterator[Finding]:
     yield from _invariants_written(subject)
     yield from _windows(subject)
     yield from _kept(subject)
+    yield from _routed(subject)
 
 
 def _invariants_written(subject: Subject) -> Iterator[Finding]:
@@ -107,6 +108,27 @@ def _kept(subject: Subject) -> Iterator[Finding]:
                         f"{steps[source].node.id} {'is capped' if capped else 'grows per token'}",
                         "give mask and cache entry the same window",
                     )
+
+
+def _routed(subject: Subject) -> Iterator[Finding]:
+    """As many experts must work on a token as a token chooses; both are written by hand, far from each other."""
+    facts = subject.facts
+    steps = facts.program.steps
+    for index, step in enumerate(steps):
+        if step.node.op.name != "expert_rows" or steps[step.node.inputs[0]].node.op.name != "dispatch":
+            continue
+        picks = steps[step.node.inputs[0]].node.inputs[1]
+        chosen, working = facts.shape.values[picks][-1], facts.inner.values[index][1]
+        if chosen != working:
+            yield Finding(
+                "active-mismatch",
+                GUARD,
+                True,
+                step.node.where,
+                f"{chosen} experts at work on a token, as many as {steps[picks].node.id} chooses",
+                str(working),
+                "correct active where the experts are used, or k of the choice",
+            )
 
 
 def _caches(program: Program, start: int) -> list[int]:

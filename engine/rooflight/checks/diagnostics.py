@@ -54,7 +54,10 @@ def _source_residuals(text: str) -> set[int]:
         if isinstance(node, ast.ClassDef) and node.name.endswith(("DecoderLayer", "Block")):
             forward = next((f for f in node.body if isinstance(f, ast.FunctionDef) and f.name == "forward"), None)
             if forward is not None:
-                found.add(sum(_adds_residual(n) for n in ast.walk(forward)))
+                adds = [n for n in ast.walk(forward) if _adds_residual(n)]
+                branches = [n for branch in ast.walk(forward) if isinstance(branch, ast.If) for n in ast.walk(branch)]
+                # With and without what stands under a condition, such as attention to an encoder.
+                found |= {len(adds), sum(n not in branches for n in adds)}
     return found - {0}
 
 

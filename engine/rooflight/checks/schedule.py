@@ -35,6 +35,7 @@ def schedule(subject: Subject) -> Iterator[Finding]:
                 f"{len(cast('list[Any]', value))} entries that decide nothing",
                 f"set schedule.list to config.{key}, or ignore the key with a reason",
             )
+    yield from _words(subject)
     for name, value in unused_dims(subject).items():
         yield Finding(
             "dim-unused",
@@ -45,6 +46,39 @@ def schedule(subject: Subject) -> Iterator[Finding]:
             f"{name} = {value} reaches no op",
             "give it to the op it belongs to, or remove it",
         )
+
+
+# What the words of a config's list say of attention. Other words, of other kinds of layers, say nothing of masks.
+_MASKS = {"sliding_attention": "sliding", "full_attention": "causal"}
+
+
+def _words(subject: Subject) -> Iterator[Finding]:
+    """A layer must look as far back as its word in the list says: a list shifted by one leaves every total as it is."""
+    model = subject.model
+    program = subject.programs["prefill"]
+    for stage in model.spec.stages:
+        key = None if stage.schedule is None else stage.schedule.list_key
+        listed = None if key is None else model.config.facts.get(key.removeprefix("config."))
+        if not isinstance(listed, list):
+            continue
+        masks = {
+            layer: step.node.choices["mask"]
+            for step in program.steps
+            if "mask" in step.node.choices and program.graph.groups[step.node.group].stage == stage.name
+            for layer in program.graph.groups[step.node.group].layers or ()
+        }
+        words = cast("list[Any]", listed)
+        wrong = [layer for layer, mask in sorted(masks.items()) if _MASKS.get(str(words[layer]), mask) != mask]
+        if wrong:
+            yield Finding(
+                "list-mismatch",
+                GUARD,
+                True,
+                f"{model.config.where} {key}[{wrong[0]}]",
+                f"{words[wrong[0]]}: the mask {_MASKS[str(words[wrong[0]])]}",
+                f"{masks[wrong[0]]}" + (f", and {len(wrong) - 1} layers more like it" if len(wrong) > 1 else ""),
+                f"correct schedule.blocks of {stage.name}, or the attention of the block",
+            )
 
 
 def unused_dims(subject: Subject) -> dict[str, Any]:

@@ -80,7 +80,7 @@ def strength_of(subject: Subject, findings: Sequence[Finding]) -> Strength:
 
 def claimed(subject: Subject) -> dict[str, Any]:
     """Return what the spec says the checkpoint holds, extras that it does hold included: bytes, tensors, by dtype."""
-    rows = list(subject.claims.values())
+    rows = list(subject.claims)
     rows += [row for row in subject.allowed.values() if subject.holds(row)]
     by_dtype = Counter[str]()
     for row in rows:

@@ -53,9 +53,9 @@ class Subject:
         return evaluate(self.programs["prefill"], self.binding)
 
     @cached_property
-    def claims(self) -> Mapping[str, TensorRow]:
-        """Pattern -> what the spec says the checkpoint holds."""
-        return {row.name: row for row in tensor_rows(self.model, self.facts)}
+    def claims(self) -> tuple[TensorRow, ...]:
+        """What the spec says the checkpoint holds; two nodes that claim one tensor both stand in it."""
+        return tensor_rows(self.model, self.facts)
 
     @cached_property
     def allowed(self) -> Mapping[str, TensorRow]:

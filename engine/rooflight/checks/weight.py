@@ -25,7 +25,7 @@ def weight(subject: Subject) -> Iterator[Finding]:
         return
     claimed: dict[str, TensorRow] = {}
     twice = 0
-    for row in subject.claims.values():
+    for row in subject.claims:
         for name in names_of(row):
             if name in claimed and twice < _SHOWN:
                 twice += 1

@@ -37,6 +37,7 @@ class _Key(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     role: str
+    rival: str = ""  # a node that claims what another one has claimed: its row stands apart
 
 
 class _Found(NamedTuple):
@@ -66,6 +67,9 @@ def tensor_rows(model: Model, analysis: Analysis) -> tuple[TensorRow, ...]:
                         continue
                     lengths = tensor.shape if apart or inner == 1 else (inner, *tensor.shape)
                     key = _Key(_named(pattern, tensor.suffix), lengths, tensor.dtype, tensor.role)
+                    earlier = found.get(key)
+                    if earlier is not None and (not stored.layers or set(stored.layers) & set(earlier.layers)):
+                        key = key._replace(rival=node.id)
                     entry = found.setdefault(key, _Found([], inner if apart else 1, node.id, group.part))
                     entry.layers.extend(stored.layers)
     return tuple(
