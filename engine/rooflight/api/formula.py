@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight import derive
@@ -84,6 +85,10 @@ def read_quantity(read: Reading, name: str, node: str | None = None) -> Quantity
     if name in FIGURES:
         figure = FIGURES[name]
         key = prefix + name if figure.phased else name
+        if not figure.phased and read.step.counting.decode == "variant" and read.step.phase == "decode":
+            # What does not depend on the phase is read off the ordinary graph, not off a decode variant.
+            counting = read.step.counting._replace(decode="same")
+            read = Reading(read.model, replace(read.step, counting=counting))
         return read.quantity(key, figure.label, figure.unit, figure.of)
     if name.startswith("params.by_role."):
         role = name.removeprefix("params.by_role.")

@@ -16,6 +16,7 @@ class Dim(NamedTuple):
     meaning: str
     minimum: int
     maximum: int
+    shard: str | None = None  # key of SHARDS: what may cut it
 
 
 class Constraint(NamedTuple):
@@ -34,5 +35,8 @@ class DimTable(NamedTuple):
     dims: Mapping[str, Dim]
     constraints: tuple[Constraint, ...]
 
+
+# What may cut a dim: groups of heads, widths inside a feed-forward network, rows of the vocabulary.
+SHARDS = ("heads", "width", "vocabulary")
 
 RUN = "run"  # the kind of a dim that the step sets

@@ -346,6 +346,7 @@ class _Expansion:
                 kept=kept,
                 tied_to=tied_to,
                 part_of=None if node.part_of is None else f"{place.path}.{node.part_of}",
+                cuts={name: self._lower(dim, place.scope, node.where) for name, dim in (node.cuts or {}).items()},
                 copies=place.copies,
                 active=place.active,
                 dtype=self.storage.dtype,

@@ -33,6 +33,7 @@ class Stored(NamedTuple):
 class Node(NamedTuple):
     """One op in its place. `inputs` are indices of earlier nodes; `dims` are in the model's names.
 
+    cuts      axis name -> the dim in whose pieces it is cut, where dims do not say it
     copies    how many of the node one layer holds, e.g. one per expert
     active    how many of them work on one token
     dtype     of the checkpoint, where a weight has no other format
@@ -51,6 +52,7 @@ class Node(NamedTuple):
     kept: Kept | None
     tied_to: str | None
     part_of: str | None
+    cuts: Mapping[str, Tree]
     copies: Tree
     active: Tree
     dtype: str

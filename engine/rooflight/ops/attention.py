@@ -13,6 +13,7 @@ OPS = (
         family="rope",
         summary="rotate pairs of the last axis by an angle that grows with the position",
         axes="x[... width] -> [... width]",
+        whole=("width",),
         dims=("width", "rotated"),
         other="3 * rows * rotated",  # two products and one sum per rotated element
     ),
@@ -21,6 +22,7 @@ OPS = (
         family="attention",
         summary="query times key for every pair the mask lets through; k query heads share a key head",
         axes="q[b s (k g) d], k[b t k d] -> [b (k g) s t]",
+        whole=("d", "t"),
         matmul="2 * b * k * g * pairs * d",
         other="b * k * g * pairs",  # the scale
         choices={"mask": MASK_CHOICES},
@@ -32,6 +34,7 @@ OPS = (
         family="attention",
         summary="softmax of the scores over the keys a query may see",
         axes="x[b h s t] -> [b h s t]",
+        whole=("t",),
         weights={"sinks?": "[h]"},
         other="5 * b * h * pairs + sinks * 3 * b * h * s",  # maximum, subtract, exponential, add up, divide; a sink is
         # one more key of each query: subtract, exponential, add up
@@ -43,6 +46,7 @@ OPS = (
         family="attention",
         summary="weighted sum of the values of every pair the mask lets through",
         axes="p[b (k g) s t], v[b t k d] -> [b s (k g) d]",
+        whole=("d", "t"),
         matmul="2 * b * k * g * pairs * d",
         counts=("pairs",),
     ),

@@ -8,6 +8,7 @@ OPS = (
         family="elementwise",
         summary="add two tensors of one shape",
         axes="x[...], y[...] -> [...]",
+        additive=True,
         other="rows",
     ),
     op(
@@ -15,6 +16,7 @@ OPS = (
         family="elementwise",
         summary="add one tensor to every sequence of the batch",
         axes="x[b s d], y[s d] -> [b s d]",
+        additive=True,
         other="b * s * d",
     ),
     op(
@@ -50,6 +52,7 @@ OPS = (
         family="elementwise",
         summary="softmax over the last axis",
         axes="x[... n] -> [... n]",
+        whole=("n",),
         other="5 * rows * n",  # maximum, subtract, exponential, add up, divide
     ),
     op(
@@ -65,6 +68,8 @@ OPS = (
         family="copy",
         summary="copy two tensors side by side along the last axis",
         axes="x[... left], y[... right] -> [... both]",
+        whole=("left", "right"),
+        additive=True,
         lengths={"both": "left + right"},
     ),
     op(
@@ -73,6 +78,7 @@ OPS = (
         summary="halves of one tensor clamped, one gating the other through a scaled sigmoid, plus one",
         axes="x[... both] -> [... half]",
         lengths={"half": "both / 2"},
+        carries={"half": "both"},
         other="9 * rows * half",  # clamp (3), scale, sigmoid (3), add one, two products less the shared scale
     ),
 )

@@ -28,11 +28,14 @@ class Op(NamedTuple):
     choices   named fields a node may set and their legal words; the first is the default
     counts    names that a rule computes: `pairs`, the (query, key) pairs a mask lets through
     lengths   axis names whose length follows from the others
+    carries   output axis name -> input axis name whose cut it has, where the names differ
     reads     weight elements read in one step; None means each stored element once
     view      moves no bytes and computes nothing: the output is another look at the inputs
     narrows   a view of a part of its input
     repeats   a view that shows the same elements several times
     on_chip   its output stays inside the kernel that consumes it
+    whole     axis names that no GPU may hold a part of while the op runs
+    additive  linear in its operands taken together: of sums still owed, the sum may be taken after it
     """
 
     name: str
@@ -52,6 +55,9 @@ class Op(NamedTuple):
     narrows: bool
     repeats: bool
     on_chip: bool
+    whole: tuple[str, ...] = ()
+    additive: bool = False
+    carries: Mapping[str, str] = {}
     axes: str = ""  # the line as written, for messages and tables
 
 
@@ -74,6 +80,9 @@ def op(
     narrows: bool = False,
     repeats: bool = False,
     on_chip: bool = False,
+    whole: Sequence[str] = (),
+    additive: bool = False,
+    carries: Mapping[str, str] | None = None,
 ) -> Op:
     """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
 
@@ -104,6 +113,9 @@ def op(
         narrows=narrows,
         repeats=repeats,
         on_chip=on_chip,
+        whole=tuple(whole),
+        additive=additive or view,
+        carries=dict(carries or {}),
         axes=axes,
     )
 

@@ -12,6 +12,7 @@ OPS = (
         family="routing",
         summary="the k largest of the last axis",
         axes="x[... n] -> [... k]",
+        whole=("n",),
         dims=("k",),
         other="rows * n",  # one comparison per candidate
     ),
@@ -20,6 +21,7 @@ OPS = (
         family="routing",
         summary="add up the last axis",
         axes="x[... n] -> [...]",
+        whole=("n",),
         other="rows * n",
     ),
     op(
@@ -27,6 +29,7 @@ OPS = (
         family="routing",
         summary="the largest of the last axis",
         axes="x[... n] -> [...]",
+        whole=("n",),
         other="rows * n",
     ),
     op(
@@ -34,6 +37,7 @@ OPS = (
         family="routing",
         summary="mask the candidates outside the chosen groups",
         axes="x[... n], groups[... g] -> [... n]",
+        whole=("n", "g"),
         other="rows * n",
     ),
     op(
@@ -41,12 +45,14 @@ OPS = (
         family="routing",
         summary="the entries of x at the chosen places",
         axes="x[... n], picks[... k] -> [... k]",
+        whole=("n", "k"),
     ),
     op(
         "normalize",
         family="routing",
         summary="divide the last axis by its sum",
         axes="x[... k] -> [... k]",
+        whole=("k",),
         other="2 * rows * k",  # add up, divide
     ),
     op(
@@ -54,6 +60,7 @@ OPS = (
         family="routing",
         summary="multiply by a constant",
         axes="x[...] -> [...]",
+        additive=True,
         other="rows",
     ),
     op(
@@ -61,6 +68,7 @@ OPS = (
         family="routing",
         summary="one row per token and chosen expert",
         axes="x[... d], picks[... k] -> [routed d]",
+        whole=("d", "k"),
         lengths={"routed": "rows * k"},
     ),
     op(
@@ -78,6 +86,8 @@ OPS = (
         family="routing",
         summary="weighted sum of the chosen experts' rows of each token",
         axes="y[share d], weights[... k] -> [... d]",
+        additive=True,
+        whole=("k",),
         dims=("experts",),
         lengths={"share": "rows * k / experts"},
         other="2 * rows * k * d",

@@ -277,9 +277,13 @@ def _layers(
         blocks.append(chosen)
     if len(set(blocks)) == 1:
         return tuple(blocks), {blocks[0]: repeat}
+    formulas: dict[str, Tree] = {}
     for rule in schedule.rules:
         if rule.count is None:
             continue
+        if rule.count_when is not None and _evaluated(rule.count_when, look_up, config.where) is not True:
+            continue
+        formulas[rule.block] = rule.count
         counted = _evaluated(rule.count, look_up, config.where)
         if counted != blocks.count(rule.block):
             raise SpecError(
@@ -289,7 +293,7 @@ def _layers(
                 f"{counted} against {blocks.count(rule.block)} picked",
                 "correct count or when",
             )
-    return tuple(blocks), {rule.block: rule.count for rule in schedule.rules if rule.count is not None}
+    return tuple(blocks), formulas
 
 
 def _holds(rule: Rule, layer: int, at: Callable[[str], Any], config: Config) -> bool:
@@ -306,7 +310,18 @@ def _holds(rule: Rule, layer: int, at: Callable[[str], Any], config: Config) -> 
                 described(listed),
                 "correct the config",
             )
-        return layer in cast("list[object]", listed)
+        numbers = cast("list[Any]", listed)
+        wrong = next((n for n in numbers if isinstance(n, bool) or not isinstance(n, int)), None)
+        if wrong is not None:
+            raise SpecError(
+                "config-wrong-type",
+                f"{config.where} {rule.listed.removeprefix('config.')}",
+                "a list of layer numbers",
+                described(wrong),
+                "correct the config",
+            )
+        if layer not in numbers:
+            return False
     return rule.when is None or _evaluated(rule.when, at, config.where) is True
 
 
@@ -406,7 +421,7 @@ def _config_trees(spec: ModelSpec) -> list[Tree]:
         if stage.repeat is not None:
             trees.append(stage.repeat)
         for rule in stage.schedule.rules if stage.schedule is not None else ():
-            trees += [tree for tree in (rule.when, rule.count, rule.listed) if tree is not None]
+            trees += [tree for tree in (rule.when, rule.count, rule.listed, rule.count_when) if tree is not None]
         trees.append(stage.first)
     trees += [when for use in _uses(spec) for when, _ in use.cases]
     return trees

@@ -296,6 +296,18 @@ def _read_op_node(
             "list one node per operand",
         )
     part_of = reader.maybe_text("part_of")
+    cuts_reader = reader.sub("cuts", Section(reader.section.at()))
+    cuts = {axis: cuts_reader.text(axis) for axis in cuts_reader.names()}
+    for axis in cuts:
+        if axis not in bare.dims:
+            known = ", ".join(bare.dims) or "none"
+            raise SpecError(
+                "unknown-dim",
+                cuts_reader.where(axis),
+                f"an axis of dims: {known}",
+                axis,
+                nearest(axis, tuple(bare.dims)),
+            )
     reader.done()
     return NodeSpec(
         name,
@@ -308,6 +320,7 @@ def _read_op_node(
         role=bare.role,
         when=bare.when,
         part_of=part_of,
+        cuts=cuts,
     )
 
 

@@ -162,7 +162,8 @@ def _read_schedule(reader: Reader, blocks: Mapping[str, Use]) -> Schedule:
     for item in reader.items("rules", Items(reader.section.at())):
         block = _block(item.text("block"), item.where("block"), blocks)
         when, count, listed = item.condition("when", None), item.maybe_length("count"), item.maybe_text("listed")
-        rules.append(Rule(block, when, count, item.where(), listed))
+        count_when = item.condition("count_when", None)
+        rules.append(Rule(block, when, count, item.where(), listed, count_when))
         item.done()
     if not rules and list_key is None:
         raise SpecError("empty-schedule", reader.where(), "a list in the config, or rules", "neither", "write rules")

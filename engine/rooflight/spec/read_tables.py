@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rooflight.dims import Constraint, Dim, DimTable
+from rooflight.dims import SHARDS, Constraint, Dim, DimTable
 from rooflight.expr import ExpressionError, names, parse_condition, parse_length
 from rooflight.spec.located import Items, Section
 from rooflight.spec.reader import Reader, nearest
@@ -27,6 +27,7 @@ def read_dims(section: Any, place: str) -> DimTable:
             entry.text("meaning"),
             entry.number("min", 1),
             entry.number("max", _LARGEST),
+            entry.word("shard", SHARDS) if "shard" in entry.section else entry.maybe_text("shard"),
         )
         entry.done()
     constraints: list[Constraint] = []

@@ -46,6 +46,7 @@ class NodeSpec(NamedTuple):
     when: str | None = None  # a switch; off means the node passes its first input through
     copies: Tree = 1  # of a component: how many there are of it
     active: Tree | None = None  # how many of them work on one token; None means all
+    cuts: Mapping[str, str] | None = None  # axis name -> the dim in whose pieces it can be cut, where not its own
     part_of: str | None = None  # of a decode variant: the node of the ordinary graph whose weight this one reads
 
 
@@ -110,7 +111,8 @@ class Rule:
     when: Tree | None
     count: Tree | None  # how many layers that makes, as a formula
     where: str
-    listed: str | None = None  # a config key that lists the layers instead
+    listed: str | None = None  # a config key that lists the layers; `when` must hold as well
+    count_when: Tree | None = None  # over the config: whether `count` holds for it
 
 
 class Schedule(NamedTuple):

@@ -84,7 +84,11 @@ def read_storage(config: Config, dtype: str, schemes: Mapping[str, Scheme], give
         named = reader.maybe_text("scheme")
         if named is not None and named not in schemes:
             raise SpecError(
-                "unknown-scheme", reader.where("scheme"), "a scheme of specs/quant", named, nearest(named, tuple(schemes))
+                "unknown-scheme",
+                reader.where("scheme"),
+                "a scheme of specs/quant",
+                named,
+                nearest(named, tuple(schemes)),
             )
         overrides = _read_overrides(reader, schemes, quantization, config.where)
         reader.done()

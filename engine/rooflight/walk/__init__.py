@@ -2,6 +2,20 @@
 
 from rooflight.walk.compile import compile_graph
 from rooflight.walk.program import LEGAL_COUNTING, Cached, Check, Counting, Program, Step, Stored
+from rooflight.walk.shard import Family, LocalStep, Transfer
 from rooflight.walk.walk import walk
 
-__all__ = ["LEGAL_COUNTING", "Cached", "Check", "Counting", "Program", "Step", "Stored", "compile_graph", "walk"]
+__all__ = [
+    "LEGAL_COUNTING",
+    "Cached",
+    "Check",
+    "Counting",
+    "Family",
+    "LocalStep",
+    "Program",
+    "Step",
+    "Stored",
+    "Transfer",
+    "compile_graph",
+    "walk",
+]

@@ -10,8 +10,11 @@ from rooflight.values import SpecError
 from rooflight.walk.code import FUNCTIONS, Code
 from rooflight.walk.program import Cached, Check, Counting, Program, Step, Stored
 from rooflight.walk.shapes import Matched, Operand, Shapes
+from rooflight.walk.shard import Family, Sharder
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from rooflight.expr import Tree
     from rooflight.graph import Graph, Instance, Kept, Node, Seam
     from rooflight.walk.code import Slot
@@ -36,9 +39,21 @@ class Tensor(NamedTuple):
     copies: Tree = 1
 
 
-def compile_graph(graph: Graph, counting: Counting | None = None) -> Program:
-    """Return the Program of a graph. Raises SpecError where ranks cannot meet; lengths are compared later, by value."""
-    return _Compiler(graph, counting or Counting()).run()
+def compile_graph(
+    graph: Graph,
+    counting: Counting | None = None,
+    *,
+    shards: Mapping[str, str] | None = None,
+    family: Family | None = None,
+) -> Program:
+    """Return the Program of a graph. Raises SpecError where ranks cannot meet; lengths are compared later, by value.
+
+    With a plan family the program also holds one GPU's part of every step; shards say what may cut which dim.
+    """
+    compiler = _Compiler(graph, counting or Counting())
+    if family is not None:
+        compiler.sharder = Sharder(compiler.code, shards or {}, family, graph.phase)
+    return compiler.run()
 
 
 class _Compiler:
@@ -50,13 +65,20 @@ class _Compiler:
         self.batch, self.new, self.held = (self.code.symbol(name) for name in ("B", "s_q", "s_kv"))
         self.tensors: dict[int, Tensor] = {TOKENS: Tensor((self.batch, self.new)), POSITIONS: Tensor((self.new,))}
         self.steps: list[Step] = []
+        self.sharder: Sharder | None = None
         self.fetched: set[tuple[int, str]] = set()  # (cached node, component) pairs whose read is already counted
 
     def run(self) -> Program:
         code, graph = self.code, self.graph
+        if self.sharder is not None:
+            for source, tensor in self.tensors.items():
+                self.sharder.start(source, tensor.shape)
         seams = {seam.leaves: seam for seam in graph.seams}
         for index, node in enumerate(graph.nodes):
+            inputs = [self.tensors[source] for source in node.inputs]
             self.steps.append(self._step(index, node))
+            if self.sharder is not None:
+                self.sharder.step(index, node, self.steps[-1], self.tensors[index], inputs)
             if index in seams:  # before its readers, who would take the blame
                 self._check_seam(seams[index])
         counts = tuple(code.lower(group.count, {}) for group in graph.groups)
@@ -76,6 +98,7 @@ class _Compiler:
             counts=counts,
             checks=tuple(self.shapes.checks),
             invariants=invariants,
+            local=() if self.sharder is None else tuple(self.sharder.steps),
         )
 
     # ------------------------------------------------------------------------------------------------ one node
@@ -123,6 +146,7 @@ class _Compiler:
             cache_written=code.product(shape) if kept else zero,
             cached=self._cached(node, shape) if kept else None,
             attended=self._attended(node, inputs),
+            pairs=pairs,
             copies=code.lower(node.copies, {}),
             active=code.lower(node.active, {}),
         )

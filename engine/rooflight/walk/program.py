@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from rooflight.expr import Value
     from rooflight.graph import Graph, Kept, Node
     from rooflight.walk.code import Slot
+    from rooflight.walk.shard import LocalStep
 
 
 class Stored(NamedTuple):
@@ -51,6 +52,7 @@ class Step(NamedTuple):
     cache_written: Slot
     cached: Cached | None
     attended: Slot
+    pairs: Slot | None  # (query, key) pairs of one head and sequence
     copies: Slot
     active: Slot
 
@@ -84,6 +86,7 @@ class Program(NamedTuple):
     counts: tuple[Slot, ...]
     checks: tuple[Check, ...]
     invariants: tuple[Check, ...]
+    local: tuple[LocalStep, ...] = ()  # one GPU's part of every step, where the program was sharded
 
 
 class Counting(NamedTuple):

@@ -11,7 +11,7 @@ from rooflight.values import SpecError
 from rooflight.walk.program import Check
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rooflight.dims import Axes, Axis
     from rooflight.graph import Node
@@ -44,9 +44,12 @@ class Shapes:
     code: Code
     checks: list[Check] = field(default_factory=list[Check])
 
-    def match(self, node: Node, operands: Sequence[Operand]) -> Matched:
-        """Find the length of every name of the inputs. Raises SpecError where the number of axes cannot fit."""
-        found = Matched({name: self.code.lower(tree, {}) for name, tree in node.dims.items()})
+    def match(self, node: Node, operands: Sequence[Operand], dims: Mapping[str, Slot] | None = None) -> Matched:
+        """Find the length of every name of the inputs. Raises SpecError where the number of axes cannot fit.
+
+        dims are the lengths of the names that the node declares, where not as it declares them.
+        """
+        found = Matched(dict(dims or {name: self.code.lower(tree, {}) for name, tree in node.dims.items()}))
         merged: list[tuple[Axis, Slot, Operand]] = []
         derived = node.op.lengths
         brought = False

@@ -1,0 +1,273 @@
+"""Whether a plan fits on a GPU, how many requests it holds, and what limits them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import floor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rooflight.analysis import Analysis, evaluate
+from rooflight.api.binding import numbers, step_size
+from rooflight.api.formula import json_number
+from rooflight.api.plans import plan_words, refusals
+from rooflight.derive.device import Device, device, peak_activations
+from rooflight.graph import expand
+from rooflight.layout import Plan, degrees
+from rooflight.spec import storage_under
+from rooflight.walk import Family, Program, compile_graph
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rooflight.api.binding import StepSize
+    from rooflight.expr import Value
+    from rooflight.spec import Model
+
+USABLE = 0.9  # of a GPU's memory, where nothing else is said
+
+
+@dataclass
+class Deployed:
+    """A model in one step under one plan, a batch per attention-DP rank: tables, and one GPU's part of them."""
+
+    model: Model
+    step: StepSize
+    plan: Plan
+    family: Family = field(default_factory=Family)
+
+    @cached_property
+    def program(self) -> Program:
+        """The sharded program."""
+        model, step = self.model, self.step
+        graph = expand(
+            model,
+            step.phase,
+            drafts=step.drafts,
+            variants=step.counting.decode == "variant",
+            storage=storage_under(step.precision, model.storage, model.library.schemes),
+        )
+        shards = {name: dim.shard for name, dim in model.library.dims.dims.items() if dim.shard is not None}
+        return compile_graph(graph, step.counting, shards=shards, family=self.family)
+
+    @cached_property
+    def binding(self) -> Mapping[str, Value]:
+        """Numbers of all sequences of the step, and the degrees."""
+        bound = numbers(self.model, self.step)
+        return {**bound, "B": self.step.batch * self.plan.attn_dp, **degrees(self.plan)}
+
+    @cached_property
+    def facts(self) -> Analysis:
+        """The tables, over all GPUs."""
+        return evaluate(self.program, self.binding)
+
+    @cached_property
+    def device(self) -> Device:
+        """One GPU's part."""
+        return device(self.program, self.facts, self.binding)
+
+
+class Stage(NamedTuple):
+    """One pipeline stage: how many layers of each group it runs, and whether it has what stands before and after."""
+
+    layers: Mapping[int, int]  # group -> layers
+    first: bool
+    last: bool
+
+
+def stages(deployed: Deployed) -> tuple[Stage, ...]:
+    """Cut the layers into contiguous stages so that the heaviest is as light as can be, by what it reads of weights."""
+    program, held = deployed.program, deployed.device
+    groups = program.graph.groups
+    weight: dict[int, float] = {}
+    for index, step in enumerate(program.steps):
+        group = step.node.group
+        weight[group] = weight.get(group, 0.0) + float(held.stored_bytes[index] * held.copies[index])
+    order: list[int] = []
+    for stage in dict.fromkeys(group.stage for group in groups):
+        layers = [(layer, at) for at, g in enumerate(groups) if g.stage == stage and g.layers for layer in g.layers]
+        order += [at for _, at in sorted(layers)]
+    before = sum(weight.get(at, 0.0) for at, g in enumerate(groups) if g.layers is None and at < min(order, default=0))
+    after = sum(weight.get(at, 0.0) for at, g in enumerate(groups) if g.layers is None) - before
+    parts = _cut([weight[at] for at in order], deployed.plan.pp, before, after)
+    found: list[Stage] = []
+    start = 0
+    for index, count in enumerate(parts):
+        counted: dict[int, int] = {}
+        for at in order[start : start + count]:
+            counted[at] = counted.get(at, 0) + 1
+        found.append(Stage(counted, index == 0, index == len(parts) - 1))
+        start += count
+    return tuple(found)
+
+
+def _cut(weights: Sequence[float], parts: int, before: float, after: float) -> list[int]:
+    """Return the sizes of contiguous parts whose heaviest is lightest; the first and last carry extra weight."""
+    count = len(weights)
+    sums = [0.0]
+    for value in weights:
+        sums.append(sums[-1] + value)
+
+    def load(part: int, start: int, end: int) -> float:
+        return sums[end] - sums[start] + (before if part == 0 else 0.0) + (after if part == parts - 1 else 0.0)
+
+    best: list[list[float]] = [[float("inf")] * (count + 1) for _ in range(parts)]
+    came: list[list[int]] = [[0] * (count + 1) for _ in range(parts)]
+    for end in range(count + 1):
+        best[0][end] = load(0, 0, end)
+    for part in range(1, parts):
+        for end in range(part, count + 1):
+            for start in range(part, end):
+                worst = max(best[part - 1][start], load(part, start, end))
+                if worst < best[part][end]:
+                    best[part][end], came[part][end] = worst, start
+    sizes: list[int] = []
+    end = count
+    for part in range(parts - 1, 0, -1):
+        sizes.append(end - came[part][end])
+        end = came[part][end]
+    return [*reversed([*sizes, end])]
+
+
+def per_stage(deployed: Deployed, column: Sequence[Value], stage: Stage) -> Value:
+    """Sum a column of one GPU's part over a stage."""
+    program, held = deployed.program, deployed.device
+    groups = program.graph.groups
+    heads = [at for at, group in enumerate(groups) if group.layers is not None]
+    total: Value = 0
+    for index, step in enumerate(program.steps):
+        group = step.node.group
+        if groups[group].layers is None:
+            mine = stage.first if group < min(heads, default=0) else stage.last
+            times = int(mine)
+        else:
+            times = stage.layers.get(group, 0)
+        total += column[index] * held.copies[index] * times
+    return total
+
+
+def memory(
+    model: Model,
+    plan: Plan,
+    capacity_bytes: int,
+    *,
+    input_tokens: int,
+    output_tokens: int,
+    usable: float = USABLE,
+    reserve_bytes: int = 0,
+    precision: str = "factory",
+    drafts: bool = False,
+) -> dict[str, Any]:
+    """Return what a plan's fullest GPU holds and how many requests per attention-DP rank fit beside the weights.
+
+    A request is held at its full context, input and output; prefill holds the input's cache and its activations.
+    """
+    context = input_tokens + output_tokens
+    knobs: dict[str, Any] = {"precision": precision, "drafts": drafts}
+    prefill = Deployed(model, step_size(model, "prefill", context=input_tokens, **knobs), plan)
+    decode = Deployed(model, step_size(model, "decode", context=context, **knobs), plan)
+    budget = floor(capacity_bytes * usable) - reserve_bytes
+    act_prefill = peak_activations(prefill.program, prefill.device)
+    act_decode = peak_activations(decode.program, decode.device)
+    rows: list[dict[str, Any]] = []
+    for stage, other in zip(stages(prefill), stages(decode), strict=True):
+        weights = per_stage(prefill, prefill.device.stored_bytes, stage)
+        cached = _per_request(decode, other)
+        prompt = _per_request(prefill, stage)
+        rows.append(
+            {
+                "layers": sum(stage.layers.values()),
+                "weights_bytes": weights,
+                "kv_bytes_per_request": cached,
+                "max_batch_decode": _fits(budget - weights, cached + act_decode),
+                "max_batch_prefill": _fits(budget - weights, prompt + act_prefill),
+                "prompt_bytes_per_request": prompt,
+            }
+        )
+    fullest = max(rows, key=lambda row: row["weights_bytes"])
+    tightest = min(rows, key=lambda row: row["max_batch_decode"])
+    narrowest = min(rows, key=lambda row: row["max_batch_prefill"])
+    fits = all(row["max_batch_decode"] > 0 for row in rows)
+    return {
+        "capacity_bytes": capacity_bytes,
+        "usable_bytes": floor(capacity_bytes * usable),
+        "reserve_bytes": reserve_bytes,
+        "weights_bytes": json_number(fullest["weights_bytes"]),
+        "kv_bytes_per_request": json_number(tightest["kv_bytes_per_request"]),
+        "activation_bytes_per_request": {"prefill": json_number(act_prefill), "decode": json_number(act_decode)},
+        "max_batch_decode": tightest["max_batch_decode"],
+        "max_batch_prefill": narrowest["max_batch_prefill"],
+        "fits": fits,
+        "limits": {
+            "decode": _limit(tightest["kv_bytes_per_request"], act_decode, budget - tightest["weights_bytes"]),
+            "prefill": _limit(narrowest["prompt_bytes_per_request"], act_prefill, budget - narrowest["weights_bytes"]),
+        },
+        "stages": [{"layers": row["layers"], "weights_bytes": json_number(row["weights_bytes"])} for row in rows],
+    }
+
+
+def _per_request(deployed: Deployed, stage: Stage) -> Value:
+    """Bytes the cache of one request takes on one GPU of a stage; the step has one request per rank."""
+    return per_stage(deployed, deployed.device.cache_bytes, stage)
+
+
+def _fits(room: Value, each: Value) -> int:
+    return max(0, floor(room / each)) if each else 0
+
+
+def _limit(cache: Value, activations: Value, room: Value) -> str:
+    if room <= 0:
+        return "weights"
+    return "kv" if cache >= activations else "activations"
+
+
+def kernels(deployed: Deployed) -> list[dict[str, Any]]:
+    """Return one row per node and collective of a step, with one GPU's shapes; figures are of all its layers."""
+    rows: list[dict[str, Any]] = []
+    program, held, facts = deployed.program, deployed.device, deployed.facts
+    for index, step in enumerate(program.steps):
+        times = facts.group_copies[step.node.group]
+        for move in held.collectives[index]:
+            gpus = 1
+            for axis in move.group:
+                gpus *= deployed.binding[axis]
+            if gpus > 1:
+                rows.append(
+                    {
+                        "id": f"{step.node.id}:{move.kind}",
+                        "op": move.kind,
+                        "group": gpus,
+                        "axes": [axis for axis in move.group if deployed.binding[axis] > 1],
+                        "count": json_number(times),
+                        "bytes": json_number(move.bytes * times),
+                        "sent_bytes": json_number(move.sent * times),
+                    }
+                )
+        if step.node.op.view and step.cached is None:
+            continue
+        copies = held.copies[index] * times
+        rows.append(
+            {
+                "id": step.node.id,
+                "op": step.node.op.name,
+                "count": json_number(copies),
+                "shape": [json_number(length) for length in held.shape[index]],
+                "layout": held.layouts[index],
+                "matmul_flops": json_number(held.matmul[index] * copies),
+                "other_flops": json_number(held.other[index] * copies),
+                "weight_bytes": json_number(held.weight_bytes[index] * copies),
+                "activation_bytes": json_number(held.activation_bytes[index] * copies),
+                "kv_bytes": json_number(held.kv_bytes[index] * copies),
+            }
+        )
+    return rows
+
+
+def deployment(model: Model, plan: Plan) -> dict[str, Any]:
+    """Return a plan with its GPUs and why it could not run, if so: it is evaluated all the same, and marked."""
+    return {
+        "plan": plan_words(plan),
+        "gpus": plan.gpus,
+        "valid": not refusals(model, plan),
+        "refusals": [error.as_json() for error in refusals(model, plan)],
+    }

@@ -1,0 +1,154 @@
+"""Which plans a model can run under, and why others cannot: the rules by which frameworks cut weights."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, NamedTuple
+
+from rooflight.layout import Plan, degrees
+from rooflight.spec import nearest
+from rooflight.values import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rooflight.spec import Model
+
+MAX_GPUS = 4_096
+_FIELDS = Plan._fields
+VOCAB_MULTIPLE = 64  # frameworks pad the vocabulary to a multiple of this per GPU
+
+
+class Verdict(NamedTuple):
+    """A plan and, where it cannot run, the reasons."""
+
+    plan: Plan
+    refusals: tuple[SpecError, ...]
+
+
+def parse_plan(text: str) -> Plan:
+    """Read `attn_dp=8,ep=8`. SpecError for an unknown word or a degree that is no whole number from 1."""
+    given: dict[str, int] = {}
+    for part in filter(None, (piece.strip() for piece in text.split(","))):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if name not in _FIELDS:
+            raise SpecError("bad-plan", "plan", "one of " + ", ".join(_FIELDS), name, nearest(name, _FIELDS))
+        if not equals or not (value.isascii() and value.isdigit()) or not 1 <= int(value[:9]) <= MAX_GPUS:
+            raise SpecError(
+                "bad-plan", f"plan {name}", f"a whole number from 1 to {MAX_GPUS}", repr(value), f"{name}=1"
+            )
+        if name in given:
+            raise SpecError("bad-plan", "plan", "every degree once", f"{name} twice", "keep one of the two")
+        given[name] = int(value)
+    return Plan(**given)
+
+
+def plan_words(plan: Plan) -> str:
+    """Write a plan the way parse_plan reads it, degrees of 1 left out."""
+    return ",".join(f"{name}={value}" for name, value in plan._asdict().items() if value != 1) or "attn_dp=1"
+
+
+def refusals(model: Model, plan: Plan) -> tuple[SpecError, ...]:
+    """Return why a model cannot run under a plan; nothing where it can."""
+    found: list[SpecError] = []
+    try:
+        degrees(plan)
+    except SpecError as error:
+        found.append(error)
+    found += _heads(model, plan)
+    found += _experts(model, plan)
+    found += _blocks(model, plan)
+    layers = sum(map(len, model.layers.values()))
+    if plan.pp > max(layers, 1):
+        found.append(
+            SpecError(
+                "plan-stages", "plan pp", f"at most {layers} stages, one layer each", str(plan.pp), f"pp={layers}"
+            )
+        )
+    return tuple(found)
+
+
+def _heads(model: Model, plan: Plan) -> Iterator[SpecError]:
+    heads, kv = model.dims.get("n_heads"), model.dims.get("n_kv_heads")
+    tp = plan.attn_tp
+    if isinstance(heads, int) and heads % tp:
+        yield SpecError(
+            "plan-heads", "plan attn_tp", f"a divisor of n_heads = {heads}", str(tp), f"attn_tp={_divisor(heads, tp)}"
+        )
+    elif isinstance(kv, int) and kv % tp and tp % kv:
+        yield SpecError(
+            "plan-heads",
+            "plan attn_tp",
+            f"a divisor of n_kv_heads = {kv}, or a multiple, which repeats them",
+            str(tp),
+            f"attn_tp={_divisor(kv, tp)}",
+        )
+
+
+def _experts(model: Model, plan: Plan) -> Iterator[SpecError]:
+    experts = model.dims.get("n_experts")
+    if not isinstance(experts, int):
+        if plan.ep * plan.etp > 1:
+            yield SpecError(
+                "plan-experts",
+                "plan ep",
+                "ep=1 and etp=1 in a model without experts",
+                f"ep={plan.ep}, etp={plan.etp}",
+                "use attn_tp",
+            )
+        return
+    if experts % plan.ep:
+        yield SpecError(
+            "plan-experts",
+            "plan ep",
+            f"a divisor of n_experts = {experts}",
+            str(plan.ep),
+            f"ep={_divisor(experts, plan.ep)}",
+        )
+
+
+def _blocks(model: Model, plan: Plan) -> Iterator[SpecError]:
+    """A shard must hold whole quantization blocks: a block's scale cannot be cut."""
+    form = model.storage.format
+    numbers = form.numbers if form is not None else {}
+    block = numbers.get("block_out") or numbers.get("group") or 1
+    for name, degree, word in (("d_ffn", plan.attn_tp, "attn_tp"), ("d_expert", plan.etp, "etp")):
+        width = model.dims.get(name)
+        if not isinstance(width, int):
+            continue
+        best = max((d for d in range(1, degree + 1) if width % d == 0 and (width // d) % block == 0), default=1)
+        if width % degree:
+            yield SpecError(
+                "plan-width", f"plan {word}", f"a divisor of {name} = {width}", str(degree), f"{word}={best}"
+            )
+        elif (width // degree) % block:
+            yield SpecError(
+                "plan-blocks",
+                f"plan {word}",
+                f"{name} {width} / {word} a multiple of the block of {block}",
+                f"{width // degree}",
+                f"{word}={best}",
+            )
+
+
+def _divisor(whole: int, near: int) -> int:
+    return max(d for d in range(1, min(whole, near) + 1) if whole % d == 0)
+
+
+def plans(model: Model, gpus: int) -> tuple[Verdict, ...]:
+    """Return every plan of a number of GPUs over dp, tp, cp, pp and experts, the valid ones first."""
+    if not 1 <= gpus <= MAX_GPUS:
+        raise SpecError("bad-plan", "gpus", f"a whole number from 1 to {MAX_GPUS}", str(gpus), "choose fewer")
+    divisors = [d for d in range(1, gpus + 1) if gpus % d == 0]
+    experts = isinstance(model.dims.get("n_experts"), int)
+    found: list[Verdict] = []
+    for dp, tp, cp in product(divisors, divisors, divisors):
+        if gpus % (dp * tp * cp):
+            continue
+        pp = gpus // (dp * tp * cp)
+        stage = dp * tp * cp
+        spreads = [(ep, stage // ep) for ep in divisors if stage % ep == 0] if experts else [(1, 1)]
+        for ep, etp in spreads:
+            plan = Plan(dp, tp, cp, ep, etp, pp)
+            found.append(Verdict(plan, refusals(model, plan)))
+    return tuple(sorted(found, key=lambda verdict: (len(verdict.refusals) > 0, verdict.plan)))

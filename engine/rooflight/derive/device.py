@@ -1,0 +1,131 @@
+"""What one GPU of a plan holds and moves: read from the layouts of the same walk, never from divided dims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rooflight.derive.storage import stands_with, stored_tensors, tensor_bytes
+from rooflight.derive.traffic import read_shares
+from rooflight.expr import Value, div, max_, prod, total
+from rooflight.walk import walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from rooflight.analysis import Analysis
+    from rooflight.layout import Group
+    from rooflight.walk import Program
+
+
+class Collective(NamedTuple):
+    """One collective of one copy of a layer: local bytes it works on, and bytes each GPU sends."""
+
+    kind: str
+    group: Group
+    node: str
+    bytes: Value
+    sent: Value
+
+
+class Device(NamedTuple):
+    """One GPU's part of every node, in walking order; figures are of one copy, as in Analysis."""
+
+    layouts: tuple[str, ...]
+    shape: tuple[tuple[Value, ...], ...]
+    matmul: tuple[Value, ...]
+    other: tuple[Value, ...]
+    stored_bytes: tuple[Value, ...]
+    weight_bytes: tuple[Value, ...]
+    activation_bytes: tuple[Value, ...]
+    kv_bytes: tuple[Value, ...]
+    written_bytes: tuple[Value, ...]
+    cache_bytes: tuple[Value, ...]  # kept of all sequences of the step
+    copies: tuple[Value, ...]  # in one layer
+    collectives: tuple[tuple[Collective, ...], ...]  # before each node runs
+
+
+def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -> Device:
+    """Walk a sharded program and read one GPU's part. `analysis` is the same walk's tables."""
+    values = walk(program, binding)
+    at = values.__getitem__
+    shares = read_shares(analysis)
+    width_w, width_a, width_kv = binding["b_w"], binding["b_a"], binding["b_kv"]
+    stored = [_stored(program, index, at, width_w) for index in range(len(program.steps))]
+    local = program.local
+    return Device(
+        layouts=tuple(str(step.layout) for step in local),
+        shape=tuple(tuple(map(at, step.shape)) for step in local),
+        matmul=tuple(at(step.matmul) for step in local),
+        other=tuple(at(step.other) for step in local),
+        stored_bytes=tuple(
+            0 if step.node.tied_to is not None else held for step, held in zip(program.steps, stored, strict=True)
+        ),
+        weight_bytes=tuple(
+            (at(mine.weights_read) * width_w if step.node.op.reads is not None else held) * share
+            for step, mine, held, share in zip(program.steps, local, stored, shares, strict=True)
+        ),
+        activation_bytes=tuple((at(step.read) + at(step.written)) * width_a for step in local),
+        kv_bytes=tuple((at(step.cache_read) + at(step.cache_written)) * width_kv for step in local),
+        written_bytes=tuple(at(step.written) * width_a for step in local),
+        cache_bytes=tuple(
+            0
+            if step.cached is None
+            else prod((at(mine.cache_width), at(mine.cache_positions), at(mine.shape[0]), width_kv))
+            for step, mine in zip(program.steps, local, strict=True)
+        ),
+        copies=tuple(at(step.copies) for step in local),
+        collectives=tuple(
+            tuple(_collective(t.kind, t.group, t.source, at(t.elements) * width_a, binding) for t in step.transfers)
+            for step in local
+        ),
+    )
+
+
+def _collective(kind: str, group: Group, node: str, size: Value, binding: Mapping[str, Value]) -> Collective:
+    """Bytes each GPU sends, by the ring: an all-reduce is a reduce-scatter and an all-gather."""
+    gpus = prod([binding[axis] for axis in group])
+    share = div(gpus - 1, gpus)
+    return Collective(kind, group, node, size, size * share * (2 if kind == "all_reduce" else 1))
+
+
+def _stored(program: Program, index: int, at: Callable[[int], Value], width: Value) -> Value:
+    step, mine = program.steps[index], program.local[index]
+    sums: list[Value] = []
+    for weight, slots in mine.stored:
+        shape = tuple([at(slot) for slot in slots])
+        axes = next(w.axes for w in step.node.op.weights if w.name == weight)
+        lengths = {axis[0]: length for axis, length in zip(axes, shape, strict=True) if len(axis) == 1}
+        formats = step.node.formats[weight]
+        layers = sum(len(one.layers) or 1 for one in formats)
+        for one in formats:
+            tensors = stored_tensors(one.format, lengths, shape, step.node.dtype)
+            kept = [t for t in tensors if stands_with(t, one.format, step.node.id)]
+            part = total([tensor_bytes(t, step.node.dtype, width) for t in kept])
+            share = len(one.layers) or 1
+            sums.append(part if share == layers else part * div(share, layers))
+    return total(sums)
+
+
+def peak_activations(program: Program, held: Device) -> Value:
+    """Return the most bytes of activations that live at once: from where a tensor is written to its last reader.
+
+    A view lives as long as what it looks at is needed; what stays on the chip or goes to the cache takes no room;
+    what a gather brings lives while its reader runs.
+    """
+    steps = program.steps
+    owner: list[int] = []
+    for index, step in enumerate(steps):
+        first = step.node.inputs[0] if step.node.inputs else -1
+        owner.append(owner[first] if step.node.op.view and step.cached is None and first >= 0 else index)
+    last = list(range(len(steps)))
+    for index, step in enumerate(steps):
+        for source in step.node.inputs:
+            if source >= 0:
+                last[owner[source]] = max(last[owner[source]], index)
+    size = [written * copies for written, copies in zip(held.written_bytes, held.copies, strict=True)]
+    peak: Value = 0
+    for now in range(len(steps)):
+        live = [size[index] for index in range(now + 1) if owner[index] == index and last[index] >= now]
+        brought = [c.bytes for c in held.collectives[now] if c.kind in ("all_gather", "all_to_all")]
+        peak = max_(peak, total((*live, *brought)))
+    return peak

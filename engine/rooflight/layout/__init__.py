@@ -1,0 +1,36 @@
+"""Sharding as state: the mesh, layouts, how they follow an op's axes, and the collectives between them."""
+
+from rooflight.layout.follow import Flow, follow
+from rooflight.layout.layout import Layout, Move, ordered, redistribute, replicated
+from rooflight.layout.mesh import (
+    AXES,
+    BATCH,
+    CONTEXT,
+    EXPERT_WIDTH,
+    EXPERTS,
+    HEADS,
+    REPEATS,
+    Group,
+    Plan,
+    degrees,
+)
+
+__all__ = [
+    "AXES",
+    "BATCH",
+    "CONTEXT",
+    "EXPERTS",
+    "EXPERT_WIDTH",
+    "HEADS",
+    "REPEATS",
+    "Flow",
+    "Group",
+    "Layout",
+    "Move",
+    "Plan",
+    "degrees",
+    "follow",
+    "ordered",
+    "redistribute",
+    "replicated",
+]

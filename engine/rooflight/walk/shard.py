@@ -1,0 +1,407 @@
+"""Follows layouts along the walk: what one GPU holds and computes of every node, and what must travel between GPUs.
+
+Lengths stay global; a local length is read from a layout. Degrees are bound like any other value, so one Program
+serves every plan of a family, and a degree of 1 makes its terms vanish.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rooflight.layout import (
+    BATCH,
+    CONTEXT,
+    EXPERT_WIDTH,
+    EXPERTS,
+    HEADS,
+    REPEATS,
+    Group,
+    Layout,
+    Move,
+    follow,
+    ordered,
+    redistribute,
+    replicated,
+)
+from rooflight.walk.shapes import Operand, Shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rooflight.expr import Tree
+    from rooflight.graph import Node
+    from rooflight.walk.code import Code, Slot
+    from rooflight.walk.compile import Tensor
+    from rooflight.walk.program import Step
+    from rooflight.walk.shapes import Shape
+
+AVERAGE = -1  # instead of parts: an axis of rows that experts share out, an average and not a count
+
+
+class Family(NamedTuple):
+    """What of a plan is structure: everything else is a degree.
+
+    ulysses    under context parallelism, exchange heads for positions around attention instead of gathering keys
+    sequence   cut the trunk's positions over the GPUs that share heads
+    """
+
+    ulysses: bool = False
+    sequence: bool = False
+
+
+class Transfer(NamedTuple):
+    """One collective. `elements` is the local size it works on, as Move.size says; `source` the node it carries."""
+
+    kind: str
+    group: Group
+    elements: Slot
+    source: str
+
+
+class LocalStep(NamedTuple):
+    """One GPU's part of a node, in slots; the fields mean what Step's do."""
+
+    layout: Layout
+    shape: Shape
+    matmul: Slot
+    other: Slot
+    stored: tuple[tuple[str, Shape], ...]
+    weights_read: Slot
+    read: Slot
+    written: Slot
+    cache_read: Slot
+    cache_written: Slot
+    cache_width: Slot
+    cache_positions: Slot
+    copies: Slot
+    transfers: tuple[Transfer, ...]  # before the node runs
+
+
+class Held(NamedTuple):
+    """A tensor as one GPU holds it. `parts` say in how many pieces an axis can be cut, None for its length."""
+
+    layout: Layout
+    shape: Shape  # global
+    parts: tuple[Slot | None, ...]
+    exchanged: bool = False  # rows that already stand with their experts
+
+
+class Sharder:
+    """Runs beside the compiler, node by node."""
+
+    def __init__(self, code: Code, shards: Mapping[str, str], family: Family, phase: str) -> None:
+        self.code = code
+        self.shapes = Shapes(code)  # its checks are thrown away: global lengths were compared already
+        self.shards = shards
+        self.family = family
+        self.phase = phase
+        self.held: dict[int, Held] = {}
+        self.versions: dict[tuple[int, Layout], Held] = {}
+        self.steps: list[LocalStep] = []
+        self.groups: list[int] = []
+        self.fetched: set[tuple[int, str]] = set()  # (cached node, component) whose read is counted
+
+    # ------------------------------------------------------------------------------------------ lengths
+
+    def degree(self, group: Group) -> Slot:
+        """Return the slot of a group's number of GPUs."""
+        return self.code.product([self.code.symbol(axis) for axis in group])
+
+    def local(self, length: Slot, cut: Group, parts: Slot | None) -> Slot:
+        """Return the length one GPU holds of an axis: whole parts, as many as the fullest GPU gets."""
+        if not cut:
+            return length
+        code = self.code
+        if parts == AVERAGE:
+            return code.call("/", length, self.degree(cut))
+        if parts is None or parts == length:
+            return code.call("ceil_div", length, self.degree(cut))
+        pieces = code.call("ceil_div", parts, self.degree(cut))
+        return code.product([pieces, code.call("/", length, parts)])
+
+    def local_shape(self, held: Held, layout: Layout | None = None) -> Shape:
+        """Return the shape one GPU holds of a tensor."""
+        cuts = (layout or held.layout).cuts
+        return tuple(self.local(n, cut, p) for n, cut, p in zip(held.shape, cuts, held.parts, strict=True))
+
+    def _cut_of(self, tree: Tree, role: str) -> tuple[Group, Tree | None]:
+        """Return what cuts a length, by the dims table: the group, and the number of pieces where it is not free."""
+        factors = _factors(tree)
+        named = [f for f in factors if isinstance(f, str) and f in self.shards]
+        if len(named) != 1:
+            return (), None
+        shard = self.shards[named[0]]
+        if shard == "heads":
+            return HEADS, named[0]
+        if shard == "width" and role == "expert":
+            return EXPERT_WIDTH, None
+        return HEADS, None
+
+    # -------------------------------------------------------------------------------------------- nodes
+
+    def start(self, index: int, shape: Shape) -> None:
+        """Lay a step's input: sequences over the GPUs that take different ones, positions under context parallelism."""
+        positions = CONTEXT if self.phase == "prefill" else ()
+        cuts = (BATCH, positions) if len(shape) == 2 else (positions,)  # noqa: PLR2004 - ids are [B, s_q]
+        self.held[index] = Held(Layout(cuts), shape, (None,) * len(shape))
+
+    def step(self, index: int, node: Node, step: Step, tensor: Tensor, seen: Sequence[Tensor]) -> None:
+        """Follow one node. `tensor` is its output and `seen` its inputs, globally, as readers see them."""
+        transfers: list[Transfer] = []
+        inputs = [self._settled(source, node, transfers) for source in node.inputs]
+        declared: dict[str, Group] = {}
+        parts: dict[str, Slot | None] = {}
+        for name, tree in node.dims.items():
+            cut, pieces = self._cut_of(node.cuts.get(name, tree), node.role)
+            if cut:
+                declared[name] = cut
+                parts[name] = None if pieces is None else self.code.lower(pieces, {})
+        attends = "pairs" in node.op.counts
+        if node.op.name == "dispatch":
+            held, moved = self._dispatch(node, inputs, step.shape, transfers)
+        elif node.op.name == "combine":
+            held, moved = self._combine(node, inputs, step.shape, transfers)
+        elif node.op.name == "expert_rows":
+            # A copy sees the rows of all who share the expert; only where experts repeat does it see a part.
+            repeats = ordered(set(inputs[0].layout.cuts[0]) & set(REPEATS))
+            held, moved = Held(Layout((repeats, ())), step.shape, (AVERAGE, None)), inputs
+        else:
+            held, moved = self._follow(node, inputs, declared, parts, step.shape, transfers, attends=attends)
+        self._record(node, step, held, inputs, moved, seen, declared, parts, transfers)
+        if node.kept is not None:
+            held = self._keep(held, tensor)
+        self.held[index] = held
+        self.groups.append(node.group)
+
+    def _settled(self, source: int, node: Node, transfers: list[Transfer]) -> Held:
+        """What comes from another stage or layer arrives as the trunk lies: no sum owed, positions cut or not."""
+        held = self.held[source]
+        if source < 0 or self.groups[source] == node.group or len(held.shape) != 3:  # noqa: PLR2004 - [B, s, width]
+            return held
+        positions = held.layout.cuts[1]
+        if self.family.sequence and self.phase == "prefill":
+            positions = ordered({*positions, *HEADS})
+        return self._move(source, held, Layout((held.layout.cuts[0], positions, ())), node, transfers)
+
+    def _follow(
+        self,
+        node: Node,
+        inputs: list[Held],
+        declared: Mapping[str, Group],
+        parts: Mapping[str, Slot | None],
+        shape: Shape,
+        transfers: list[Transfer],
+        *,
+        attends: bool,
+    ) -> tuple[Held, list[Held]]:
+        op = node.op
+        if attends and self.family.ulysses:
+            declared = {**declared, "k": ordered({*HEADS, *CONTEXT}), "h": ordered({*HEADS, *CONTEXT})}
+        if attends and self.phase == "decode" and not self.family.ulysses:
+            op = op._replace(whole=tuple(name for name in op.whole if name != "t"))
+        flow = follow(op, [held.layout for held in inputs], declared)
+        moved = [
+            self._move(source, held, want, node, transfers)
+            for source, held, want in zip(node.inputs, inputs, flow.wants, strict=True)
+        ]
+        known: dict[tuple[str, ...], Slot | None] = {}
+        leading: list[Slot | None] = []
+        for axes, held in zip(op.map.inputs, moved, strict=True):
+            named = axes[1:] if axes[:1] == (("...",),) else axes
+            front = len(held.parts) - len(named)
+            if axes[:1] == (("...",),) and not leading:
+                leading = list(held.parts[:front])
+            for axis, pieces in zip(named, held.parts[front:], strict=True):
+                known.setdefault(axis, pieces)
+                known.setdefault(axis[:1], pieces)
+        carried = [*leading] if op.map.output[:1] == (("...",),) else []
+        for axis in op.map.output[1:] if op.map.output[:1] == (("...",),) else op.map.output:
+            name = axis[0] if axis else ""
+            name = op.carries.get(name, name)
+            if name in parts:
+                carried.append(parts[name])
+            else:
+                carried.append(known.get(axis, known.get((name,))))
+        return Held(flow.output, shape, tuple(carried)), moved
+
+    def _move(self, source: int, held: Held, want: Layout, node: Node, transfers: list[Transfer]) -> Held:
+        """Bring an input where the node wants it; whoever asks for the same later finds it there."""
+        key = (source, want)
+        if held.layout == want:
+            return held
+        if key not in self.versions:
+            for move in redistribute(held.layout, want):
+                self._transfer(move, held, node, transfers)
+            self.versions[key] = held._replace(layout=want)
+        return self.versions[key]
+
+    def _transfer(self, move: Move, held: Held, node: Node, transfers: list[Transfer]) -> None:
+        elements = self.code.product(self.local_shape(held, move.size))
+        transfers.append(Transfer(move.kind, move.group, elements, node.id))
+
+    # ------------------------------------------------------------------------------------------- experts
+
+    def _dispatch(
+        self, node: Node, inputs: list[Held], shape: Shape, transfers: list[Transfer]
+    ) -> tuple[Held, list[Held]]:
+        """Send rows to their experts: gather tokens where experts are cut over them, exchange them elsewhere."""
+        tokens, picks = inputs
+        whole = replicated(len(tokens.shape)).cuts
+        front = tuple(ordered(set(cut) - set(EXPERT_WIDTH)) for cut in tokens.layout.cuts[:-1])
+        want = Layout((*front, *whole[len(front) :]))
+        tokens = self._move(node.inputs[0], tokens, want, node, transfers)
+        picks = self._move(node.inputs[1], picks, want, node, transfers)
+        rows = {axis for cut in front for axis in cut}
+        # GPUs that hold the same tokens take only the rows of their own experts: nothing travels for that.
+        cut = ordered(rows | {"tp_r", "tp_e"})
+        held = Held(Layout((cut, ())), shape, (AVERAGE, None), exchanged=True)
+        group = ordered(rows & set(EXPERTS))
+        if group:
+            self._transfer(Move("all_to_all", group, held.layout), held, node, transfers)
+        return held, [tokens, picks]
+
+    def _combine(
+        self, node: Node, inputs: list[Held], shape: Shape, transfers: list[Transfer]
+    ) -> tuple[Held, list[Held]]:
+        """Bring rows back to their tokens; GPUs that hold the same tokens then owe each other a sum."""
+        rows, weights = inputs
+        front = weights.layout.cuts[:-1]
+        tokens = {axis for cut in front for axis in cut}
+        owed = set(rows.layout.partial)
+        sent = Layout((ordered((tokens - set(EXPERT_WIDTH)) | {"tp_r", "tp_e"}), ()))
+        routed = Held(sent, (self.code.product([*weights.shape[:-1], weights.shape[-1]]), shape[-1]), (AVERAGE, None))
+        group = ordered((tokens - set(EXPERT_WIDTH)) & set(EXPERTS))
+        if group:
+            self._transfer(Move("all_to_all", group, sent), routed, node, transfers)
+        partial = frozenset(owed | {"tp_r", "tp_e"})
+        gathered = Layout((*(ordered(set(cut) - set(EXPERT_WIDTH)) for cut in front), ()), partial)
+        held = Held(gathered, shape, (*weights.parts[:-1], None))
+        target = Layout((*front, ()), partial - tokens)
+        for move in redistribute(gathered, target):
+            self._transfer(move, held, node, transfers)
+        return held._replace(layout=target), [rows, weights]
+
+    # ------------------------------------------------------------------------------------ cache and figures
+
+    def _keep(self, held: Held, tensor: Tensor) -> Held:
+        """A cached tensor is read at its visible length; in decode its positions lie over the context's GPUs."""
+        at = next(i for i, (mine, seen) in enumerate(zip(held.shape, tensor.shape, strict=True)) if mine != seen)
+        cuts = list(held.layout.cuts)
+        if self.phase == "decode" and not self.family.ulysses:
+            cuts[at] = CONTEXT
+        return held._replace(layout=Layout(tuple(cuts), held.layout.partial), shape=tensor.shape)
+
+    def _record(
+        self,
+        node: Node,
+        step: Step,
+        held: Held,
+        inputs: list[Held],
+        moved: list[Held],
+        seen: Sequence[Tensor],
+        declared: Mapping[str, Group],
+        parts: Mapping[str, Slot | None],
+        transfers: list[Transfer],
+    ) -> None:
+        """Evaluate the op's formulas at the lengths of one GPU."""
+        code, op = self.code, node.op
+        lengths = {
+            name: self.local(code.lower(tree, {}), declared.get(name, ()), parts.get(name))
+            for name, tree in node.dims.items()
+        }
+        operands = [
+            Operand(name, axes, self.local_shape(one), "")
+            for name, axes, one in zip(op.map.operands, op.map.inputs, moved, strict=True)
+        ]
+        found = self.shapes.match(node, operands, lengths)
+        shape = self.local_shape(held)
+        local = {**found.lengths, "rows": code.product(found.leading)}
+        if step.pairs is not None:
+            # Balanced over context: every GPU takes its share of the pairs, whichever of the two sides is cut.
+            cut = {axis for one in moved for axes in one.layout.cuts for axis in axes if axis in CONTEXT}
+            spread = () if self.family.ulysses else ordered(cut)
+            local["pairs"] = code.call("/", step.pairs, self.degree(spread)) if spread else step.pairs
+        local |= {name: code.constant(int(on)) for name, on in node.switches.items()}
+        stored = tuple(
+            (weight.name, self.shapes.of(weight.axes, found))
+            for weight in op.weights
+            if weight.switch is None or node.switches[weight.switch]
+        )
+        zero = code.constant(0)
+        copies = self.copies(node.copies)
+        kept = step.cached is not None
+        width = positions = zero
+        if step.cached is not None:
+            at = self._position(held, step)
+            width = code.product([n for axis, n in enumerate(shape) if axis not in (0, at)])
+            cut = CONTEXT if self.phase == "decode" and not self.family.ulysses else held.layout.cuts[at]
+            positions = self.local(step.cached.positions, cut, None)
+        self.steps.append(
+            LocalStep(
+                layout=held.layout,
+                shape=shape,
+                matmul=code.lower(op.matmul, local),
+                other=code.lower(op.other, local),
+                stored=stored,
+                weights_read=code.sum([code.product(axes) for _, axes in stored])
+                if op.reads is None
+                else code.lower(op.reads, local),
+                read=zero if step.read == zero else self._read(node, moved, seen),
+                written=zero if step.written == zero else code.product(shape),
+                cache_read=zero if step.cache_read == zero else self._cache_read(node, inputs, seen),
+                cache_written=code.product(shape) if kept else zero,
+                cache_width=width,
+                cache_positions=positions,
+                copies=copies,
+                transfers=tuple(transfers),
+            )
+        )
+
+    def copies(self, tree: Tree) -> Slot:
+        """Return how many copies of a node one GPU holds: experts are spread, everything else is not."""
+        copies = self.code.lower(tree, {})
+        return copies if tree == 1 else self.local(copies, EXPERTS, None)
+
+    def _read(self, node: Node, moved: list[Held], seen: Sequence[Tensor]) -> Slot:
+        """Activation elements one GPU reads: what came from a cache or never left the chip is counted elsewhere."""
+        sizes: list[Slot] = []
+        for held, tensor in zip(moved, seen, strict=True):
+            if tensor.cache or tensor.on_chip:
+                continue
+            size = self.code.product(self.local_shape(held))
+            if tensor.copies not in (1, node.copies):  # rows that all local experts made
+                size = self.code.product([size, self.copies(tensor.copies)])
+            sizes.append(size)
+        return self.code.sum(sizes)
+
+    def _cache_read(self, node: Node, inputs: list[Held], seen: Sequence[Tensor]) -> Slot:
+        """Cached elements one GPU reads of its own cache, each once per component and step."""
+        sizes: list[Slot] = []
+        for held, tensor in zip(inputs, seen, strict=True):
+            local, whole = self.code.product(self.local_shape(held)), self.code.product(tensor.shape)
+            for source, elements in tensor.cache:
+                key = (source, node.id.rpartition(".")[0])
+                if key in self.fetched:
+                    continue
+                self.fetched.add(key)
+                if elements == whole:
+                    sizes.append(local)
+                elif source in self.held and self.code.product(self.held[source].shape) == elements:
+                    sizes.append(self.code.product(self.local_shape(self.held[source])))
+                else:
+                    sizes.append(self.code.product([elements, self.code.call("/", local, whole)]))
+        return self.code.sum(sizes)
+
+    def _position(self, held: Held, step: Step) -> int:
+        """Return the axis of positions of what a node keeps."""
+        new = self.code.symbol("s_q")
+        return step.shape.index(new) if new in step.shape else 1
+
+
+def _factors(tree: Tree) -> list[Tree]:
+    if isinstance(tree, tuple) and tree[0] == "*":
+        return [factor for part in tree[1:] for factor in _factors(part)]
+    return [tree]
+
+
+__all__ = ["REPEATS", "Family", "Held", "LocalStep", "Sharder", "Transfer"]
