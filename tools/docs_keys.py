@@ -5,13 +5,17 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-SPEC = Path(__file__).resolve().parents[1] / "engine" / "rooflight" / "spec"
-FILES = ("read_component.py", "read_model.py", "read_tables.py", "library.py")
+ENGINE = Path(__file__).resolve().parents[1] / "engine" / "rooflight"
+FILES = (
+    *(f"spec/{name}.py" for name in ("read_component", "read_model", "read_tables", "library")),
+    *(f"spec/{name}.py" for name in ("quant", "storage", "precision")),
+    "hardware/gpu.py",
+)
 
 
 def _reading_methods() -> frozenset[str]:
     """The methods of a Reader that take a key first and read it."""
-    tree = ast.parse((SPEC / "reader.py").read_text(encoding="utf-8"))
+    tree = ast.parse((ENGINE / "spec" / "reader.py").read_text(encoding="utf-8"))
     reader = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Reader")
     methods = [node for node in reader.body if isinstance(node, ast.FunctionDef) and len(node.args.args) > 1]
     return frozenset(m.name for m in methods if m.args.args[1].arg == "key") - {"where", "parsed", "_take"}
@@ -24,7 +28,7 @@ def keys_by_function() -> dict[str, set[str]]:
     """function -> the keys it reads; functions that read none are left out."""
     found: dict[str, set[str]] = {}
     for name in FILES:
-        for function in ast.walk(ast.parse((SPEC / name).read_text(encoding="utf-8"))):
+        for function in ast.walk(ast.parse((ENGINE / name).read_text(encoding="utf-8"))):
             if isinstance(function, ast.FunctionDef):
                 keys = set(_keys(function))
                 if keys:

@@ -44,6 +44,15 @@ SECTIONS = {
     "_read_buffer": ("Checkpoint names",),
     "read_dims": ("Tables",),
     "read_config_keys": ("Tables",),
+    "_read_anchors": ("Anchors", "Model files"),
+    "read_scheme": ("Storage schemes",),
+    "_read_number": ("Storage schemes",),
+    "_read_store": ("Storage schemes",),
+    "read_storage": ("Storage schemes",),
+    "_read_overrides": ("Storage schemes",),
+    "read_precision": ("Precision profiles",),
+    "read_gpu": ("GPU files",),
+    "_fact": ("GPU files",),
 }
 FORBIDDEN = re.compile(
     r"\b(?:agents?|sessions?|claude|chatgpt|copilot|co-founders?|prompt engineering|issue \d+|state-of-the-art|blazing"

@@ -36,6 +36,8 @@ CODES: dict[str, str] = {
     "unknown-role": "A node names a role that roles.yaml does not list.",
     "unknown-slot": "A slot that the component does not declare.",
     "unknown-switch": "A switch that the component does not declare.",
+    "unknown-scheme": "A name that is no scheme of specs/quant, or a config that no scheme answers to.",
+    "ambiguous-scheme": "A config that more than one scheme answers to.",
     # Graphs
     "node-kind": "A node is not exactly one of op, component and slot.",
     "empty-graph": "A component without nodes, or a model without stages.",
@@ -82,7 +84,7 @@ CODES: dict[str, str] = {
     "tensor-name": "A name that no tensor of a checkpoint has.",
     "tensor-twice": "A checkpoint stores one tensor twice.",
     "too-many-tensors": "More tensors than any checkpoint holds.",
-    "bad-pattern": "A row of a tensor list whose ranges or count are not in the one form.",
+    "bad-pattern": "A row of a tensor list, or a pattern of module names, that is not in the one form.",
     "bad-snapshot": "A file under specs/truth is not what `rooflight snapshot` writes.",
     "header-size": "The length before a safetensors header that no such file can have.",
     "header-json": "A safetensors header that is not JSON, or no object.",
@@ -102,6 +104,14 @@ CODES: dict[str, str] = {
     "hub-answer": "The hub answered with something other than what was asked.",
     # New specs
     "spec-exists": "A spec, or a file of that name, is there already.",
+    # Plans
+    "bad-plan": "A plan or a number of GPUs that cannot be read.",
+    "plan-heads": "Attention heads that do not divide among the GPUs.",
+    "plan-experts": "Experts that do not divide among the GPUs, or are not there.",
+    "plan-width": "A width of a feed-forward network that does not divide among the GPUs.",
+    "plan-blocks": "A cut through the blocks of a storage format, whose scales cannot be cut.",
+    "plan-stages": "More pipeline stages than layers.",
+    "unsourced": "A fact of a GPU that does not say where it is from.",
     # Questions
     "bad-step": "A batch, context or counting that no step can have.",
     "unknown-phase": "A phase other than prefill and decode.",
