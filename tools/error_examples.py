@@ -10,10 +10,15 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from rooflight import api
 from rooflight.edge import library as files
+from rooflight.edge.snapshot import commands
+from rooflight.edge.snapshot.write import write_file, write_folder
 from rooflight.edge.yaml_text import read_yaml
 from rooflight.graph import expand
+from rooflight.hardware import read_gpu
 from rooflight.spec import bind
 from rooflight.truth import Row, choose_files, collapse, header_length, read_header, read_tensors
 from rooflight.truth import expand as expand_rows
@@ -240,6 +245,59 @@ def _no_specs() -> None:
         files.__file__ = here
 
 
+def _in_folder(make: Callable[[Path], object]) -> Callable[[], object]:
+    """A fault of the file system, in a folder whose own name does not show."""
+
+    def run() -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                make(Path(folder))
+            except SpecError as error:
+                error.where = error.where.replace(f"{folder}/", "")
+                raise
+
+    return run
+
+
+def _file_in_the_way(folder: Path) -> None:
+    (folder / "trial").touch()
+    write_file(folder / "trial" / "models" / "fern.yaml", "")
+
+
+def _written_twice(folder: Path) -> None:
+    for _ in range(2):
+        write_file(folder / "fern.yaml", "")
+
+
+def _taken_twice(folder: Path) -> None:
+    for _ in range(2):
+        write_folder(folder / "garden--fern-1b", {"config.json": "{}"}, replace=False)
+
+
+def _command(target: str) -> None:
+    context = click.Context(commands.new)
+    context.invoke(commands.new, target=target, revision=None, out=None)
+
+
+def _two_schemes() -> None:
+    scheme = "doc: One.\nsource: none\nrecognized_by: { quant_method: fp8 }\nroles: [ffn]\n" + _STORED
+    bound = model({"quant/one": scheme, "quant/two": scheme}, quantization_config={"quant_method": "fp8"})
+    assert bound.storage.refused is not None
+    raise bound.storage.refused  # figures are those of plain weights; no such checkpoint is published
+
+
+def plan(text: str, **config: Any) -> Callable[[], object]:
+    """What keeps the small model from running under a plan."""
+
+    def run() -> None:
+        blocks = "doc: Blocks.\nsource: none\nrecognized_by: { quant_method: fp8 }\nroles: [ffn]\n"
+        blocks += "numbers: { block_out: 128 }\n" + _STORED
+        for refusal in api.refusals(model({"quant/blocks": blocks}, **config), api.parse_plan(text)):
+            raise refusal
+
+    return run
+
+
 def _deep(levels: int) -> object:
     return {"a": _deep(levels - 1)} if levels else 1
 
@@ -280,6 +338,8 @@ def _chosen(*names: str, index: tuple[str, ...] | None = None) -> Callable[[], o
     return lambda: choose_files(names, "some/folder", index)
 
 
+_STORED = "weight: F8_E4M3\nactivation: F8_E4M3\ntensors: [{ suffix: .weight, dtype: F8_E4M3, shape: [out, in] }]\n"
+_GPU = "name: Some GPU\nmemory: { value: 141000000000, unit: B }\n"
 _DRAFT = SPECS["components/ffn"].replace("A feed-forward network.", "An idea.")
 _TWO = """\
 doc: Two values.
@@ -341,6 +401,8 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "unknown-role": spec("components/block", "role: residual", "role: residue"),
     "unknown-slot": spec("models/tiny", "ffn: { use: ffn }", "fnn: { use: ffn }"),
     "unknown-switch": spec("components/attention", "bias: bias }", "bias: biased }"),
+    "unknown-scheme": added("precision/eight", "doc: Everything in FP8.\nweights: BF61\n"),
+    "ambiguous-scheme": _two_schemes,
     "case-order": spec("models/tiny", "{ use: ffn }", "{ cases: [{ use: ffn, when: config.num_hidden_layers = 1 }] }"),
     "node-kind": spec("components/ffn", "op: silu, in: up", "in: up"),
     "empty-graph": spec(
@@ -407,9 +469,20 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "header-json": header('{"norm.weight": '),
     "header-entry": header('{"norm.weight": {"dtype": "bfloat16", "shape": [2, 2], "data_offsets": [0, 8]}}'),
     "header-offsets": header('{"norm.weight": {"dtype": "BF16", "shape": [2, 2], "data_offsets": [0, 4]}}'),
+    "no-checkpoint": lambda: _command("fern 1b"),
+    "snapshot-exists": _in_folder(_taken_twice),
+    "cannot-write": _in_folder(_file_in_the_way),
+    "spec-exists": _in_folder(_written_twice),
     "index-mismatch": _chosen("a.safetensors", index=("a.safetensors", "b.safetensors")),
     "no-safetensors": _chosen("pytorch_model.bin"),
     "several-checkpoints": _chosen("adapter.safetensors", "merged.safetensors"),
+    "bad-plan": lambda: api.parse_plan("attn_dp=8,eq=8"),
+    "plan-heads": plan("attn_tp=3"),
+    "plan-experts": plan("attn_dp=8,ep=8"),
+    "plan-width": plan("attn_tp=8", intermediate_size=100),
+    "plan-blocks": plan("attn_tp=8", quantization_config={"quant_method": "fp8"}),
+    "plan-stages": plan("pp=5"),
+    "unsourced": lambda: read_gpu(read_yaml(_GPU, "some_gpu.yaml"), "some_gpu.yaml"),
     "bad-step": lambda: api.cost(model(), "prefill", context=1024, prefix=1024),
     "unknown-phase": lambda: api.cost(model(), "training"),
     "unknown-figure": lambda: api.formula(model(), "params.totals"),
