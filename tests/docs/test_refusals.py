@@ -1,4 +1,4 @@
-"""What the engine says of plans and GPU files that cannot be, word for word: the examples of docs/errors.md."""
+"""What the engine says of schemes, plans, GPU files and snapshots that cannot be, word for word: the examples of docs/errors.md."""
 
 import error_examples
 import pytest
@@ -8,6 +8,16 @@ bad-plan at plan
   expected  one of attn_dp, attn_tp, cp, ep, etp, pp, replicas
   got       eq
   fix       remove it, or use one of the expected words
+
+unknown-scheme at specs/precision/eight.yaml:2 eight.weights
+  expected  factory, a dtype or a scheme of specs/quant
+  got       BF61
+  fix       you may have intended BF16
+
+ambiguous-scheme at config.json quantization_config
+  expected  one scheme that answers to it
+  got       one, two
+  fix       name the scheme in storage.yaml beside the config
 
 plan-heads at plan attn_tp
   expected  a divisor of n_heads = 8
