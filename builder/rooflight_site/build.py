@@ -19,7 +19,7 @@ from rooflight.api import Inspection
 from rooflight.edge.library import Catalog, open_catalog
 from rooflight_site import links, pages, prose, write
 from rooflight_site.errors import BuildError
-from rooflight_site.evaluate import documents, documents_of, refuse_twins
+from rooflight_site.evaluate import Outcome, outcomes, outcomes_of, refuse_twins
 from rooflight_site.payload import GALLERY_SCHEMA, INSPECTION_SCHEMA, Json, gallery
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -35,6 +35,7 @@ class BuildReport:
     pages: int
     bytes: int
     seconds: Mapping[str, float]  # by stage
+    left_out: tuple[str, ...] = ()  # a line for each checkpoint that the guards keep from being published
 
 
 def build(
@@ -56,7 +57,13 @@ def build(
     seconds: dict[str, float] = {}
     with write.staged(out) as stage, _progress(quiet=quiet, seconds=seconds) as track:
         work = stage / ".work"
-        models, overview = _evaluate(library, inspections, jobs, track)
+        results = _evaluate(library, inspections, jobs, track)
+        models = [result.document for result in results if result.document is not None]
+        left_out = tuple(result.why() for result in results if result.document is None)
+        if not models:
+            raise BuildError("\n".join(["no checkpoint may be published", *left_out]))
+        refuse_twins(model["id"] for model in models)
+        overview = gallery(models)
         listed = list(pages.pages(source, overview, models))
         with track("render", len(listed)) as step:
             _prepare(work, source, docs, overview, models, site_url)
@@ -72,23 +79,23 @@ def build(
             if faults:
                 raise BuildError("\n".join(faults))
             step()
-        _collect(work / "site", stage)
+        _collect(work / "site", stage, results)
         files = [file for file in stage.rglob("*") if file.is_file()]
         size = sum(file.stat().st_size for file in files)
         count = sum(file.suffix == ".html" for file in files)
-    return BuildReport(out, len(models), count, size, seconds)
+    return BuildReport(out, len(models), count, size, seconds, left_out)
 
 
 def _evaluate(
     library: Catalog | None, inspections: Sequence[Inspection] | None, jobs: int, track: Callable[..., Any]
-) -> tuple[list[Json], Json]:
-    """Every model's document and the gallery's."""
+) -> list[Outcome]:
+    """What became of every checkpoint."""
+    if inspections is not None:
+        with track("evaluate", len(inspections)) as step:
+            return list(outcomes_of(inspections, step))
     catalog = library or open_catalog()
-    with track("evaluate", len(catalog.ids()) if inspections is None else len(inspections)) as step:
-        made = documents(catalog, jobs, step) if inspections is None else documents_of(inspections, step)
-        models = list(made)
-        refuse_twins(model["id"] for model in models)
-        return models, gallery(models)
+    with track("evaluate", len(catalog.ids())) as step:
+        return list(outcomes(catalog, jobs, step))
 
 
 def _prepare(
@@ -156,10 +163,16 @@ def _mkdocs(work: Path) -> None:
         raise BuildError(f"mkdocs refused the site:\n{done.stdout}{done.stderr}".rstrip())
 
 
-def _collect(made: Path, stage: Path) -> None:
+def _collect(made: Path, stage: Path, results: Sequence[Outcome]) -> None:
     """Move the generated site to the stage's top, mark it as ours and drop the workings."""
     write.move(made, stage)
-    write.data(stage / write.MARK, {"generator": "rooflight", "schemas": [GALLERY_SCHEMA, INSPECTION_SCHEMA]})
+    report = {
+        "generator": "rooflight",
+        "schemas": [GALLERY_SCHEMA, INSPECTION_SCHEMA],
+        "published": [result.id for result in results if result.document is not None],
+        "left_out": {r.id: [f.as_json() for f in r.blocking] for r in results if r.document is None},
+    }
+    write.data(stage / write.MARK, report)
     write.drop(stage / ".work")
     write.text(stage / ".nojekyll", "")
 

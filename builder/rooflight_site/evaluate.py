@@ -1,35 +1,60 @@
-"""The documents of a build: every model of the library inspected and serialized, in one process or several."""
+"""The documents of a build: every checkpoint examined by the guards, the published ones inspected and serialized."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import Any
+from typing import NamedTuple
 
 from rooflight.api import Inspection, inspect
+from rooflight.checks import Finding
 from rooflight.edge.library import Catalog, open_catalog
+from rooflight.edge.validate import review
 from rooflight_site import payload
 from rooflight_site.errors import BuildError
 
-PER_PROCESS = 48  # models; a process takes half a second to start, in which another does about this many
+PER_PROCESS = 8  # checkpoints; a process takes about as long to start as another takes for this many
+
+
+class Outcome(NamedTuple):
+    """What became of one checkpoint: its document, or the findings that keep it from being published."""
+
+    id: str
+    document: payload.Json | None
+    blocking: tuple[Finding, ...] = ()
+
+    def why(self) -> str:
+        """In one line, why it was left out: the first finding whole, the others counted."""
+        first = self.blocking[0]
+        more = f", and {len(self.blocking) - 1} more" if len(self.blocking) > 1 else ""
+        return f"{self.id}: {first.code} at {first.where}, expected {first.expected}, got {first.got}{more}"
+
 
 _catalog: Catalog | None = None  # of a worker process, set once when it starts
 
 
-def documents(catalog: Catalog, jobs: int, step: Callable[[], None]) -> Iterator[payload.Json]:
-    """One document per checkpoint in the catalog's order; at most `jobs` processes, fewer where that is quicker."""
+def outcomes(catalog: Catalog, jobs: int, step: Callable[[], None]) -> Iterator[Outcome]:
+    """What became of every checkpoint, in the catalog's order, in at most `jobs` processes."""
     ids = catalog.ids()
     processes = min(jobs, -(-len(ids) // PER_PROCESS))
     if processes < 2:
-        yield from _counted((payload.inspection(inspect(catalog.model(name))) for name in ids), step)
+        yield from _counted((outcome(catalog, name) for name in ids), step)
         return
     # Fresh processes: a fork would copy the progress bar's thread in whatever state it is.
     with ProcessPoolExecutor(processes, get_context("spawn"), _start, (str(catalog.folder),)) as pool:
-        yield from _counted(pool.map(_document, ids, chunksize=8), step)
+        yield from _counted(pool.map(_outcome, ids), step)
 
 
-def documents_of(inspections: Sequence[Inspection], step: Callable[[], None]) -> Iterator[payload.Json]:
-    """The same for models that are read already."""
-    return _counted(map(payload.inspection, inspections), step)
+def outcomes_of(inspections: Sequence[Inspection], step: Callable[[], None]) -> Iterator[Outcome]:
+    """The same for models that are read already; no guard sees them."""
+    return _counted((Outcome(model.facts.id, payload.inspection(model)) for model in inspections), step)
+
+
+def outcome(catalog: Catalog, name: str) -> Outcome:
+    """Examine one checkpoint once and, where nothing blocks it, read everything its page shows."""
+    seen = review(catalog, name)
+    if seen.model is None or seen.strength is None:
+        return Outcome(name, None, seen.blocking)
+    return Outcome(name, payload.inspection(inspect(seen.model, seen.strength, seen.claims)))
 
 
 def refuse_twins(names: Iterable[str]) -> None:
@@ -41,10 +66,10 @@ def refuse_twins(names: Iterable[str]) -> None:
             raise BuildError(f"{first} and {name} would share one address")
 
 
-def _counted(made: Iterable[payload.Json], step: Callable[[], None]) -> Iterator[payload.Json]:
-    for document in made:
+def _counted(made: Iterable[Outcome], step: Callable[[], None]) -> Iterator[Outcome]:
+    for one in made:
         step()
-        yield document
+        yield one
 
 
 def _start(folder: str) -> None:
@@ -52,6 +77,6 @@ def _start(folder: str) -> None:
     _catalog = open_catalog(folder)
 
 
-def _document(name: str) -> Any:
+def _outcome(name: str) -> Outcome:
     assert _catalog is not None
-    return payload.inspection(inspect(_catalog.model(name)))
+    return outcome(_catalog, name)

@@ -60,6 +60,8 @@ def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mappin
             "",
             page=gallery,
             columns=columns.COLUMNS,
+            sets=columns.SETS,
+            default_set=columns.DEFAULT_SET,
             gallery_data=GALLERY_DATA,
             model_page=model_page,
             words=words,
@@ -93,7 +95,14 @@ def _inspector(source: Path, model: Mapping[str, Any]) -> Page:
         title=facts["name"],
         summary=f"{facts['name']} by {facts['lab']}: parameters, KV cache and the cost of every part, with formulas.",
         sources=(data,),
-        keywords=(model["id"], facts["lab"], facts["architecture"], facts["attention"], facts["family"]),
+        keywords=(
+            model["id"],
+            facts["lab"],
+            facts["architecture"],
+            facts["attention"],
+            facts["family"],
+            facts["strength"],
+        ),
         render=lambda: render.page(source, "inspector.html", url, page=model, data_file=data, words=words),
     )
 

@@ -6,13 +6,15 @@ each formula once, under an id made from what it says, so that models of one arc
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
 from rooflight import expr
 from rooflight.api import (
     CacheCard,
+    Checkpoint,
     ComponentCard,
     Inspection,
     LayerKind,
@@ -36,7 +38,10 @@ GALLERY_FIGURES = (
     "params.active",
     "layers",
     "max_context",
+    "params.mtp",
     "cache.bytes_per_token",
+    "cache.bytes_per_token_decompressed",
+    "cache.constant_bytes",
     "cache.bytes@32768",
     "weights.bytes",
 )
@@ -148,7 +153,8 @@ def inspection(model: Inspection) -> Json:
         "headline": {name: book.add(figure) for name, figure in model.headline.items()},
         "params_by_role": {role: book.add(figure) for role, figure in model.params_by_role.items()},
         "kinds": [_kind(kind, book) for kind in model.kinds],
-        "rows": [_row(row, book) for row in model.rows],
+        "stacks": _stacks(model.kinds),
+        "rows": _rows(model, book),
         "totals": {phase: {name: book.add(f) for name, f in row.items()} for phase, row in model.totals.items()},
     }
     symbols = {name: _symbol(symbol) for name, symbol in model.symbols.items()}
@@ -194,6 +200,26 @@ def _facts(model: Inspection) -> Json:
         "released": facts.released,
         "notes": list(facts.notes),
         "reference_context": tokens(contexts[-1]) if contexts else None,
+        "formats": list(facts.formats),
+        "schemes": list(facts.schemes),
+        "strength": facts.strength,
+        "checked": list(facts.checked),
+        "unchecked": list(facts.unchecked),
+        "checkpoint": None if facts.checkpoint is None else _checkpoint(facts.checkpoint),
+    }
+
+
+def _checkpoint(files: Checkpoint) -> Json:
+    """What the files hold: counted from the list of tensors, so it has an exact value and no formula."""
+    size = shown(files.bytes, "byte")
+    return {
+        "bytes": files.bytes,
+        "exact": exact(files.bytes),
+        "text": size.text,
+        "decimal": size.decimal,
+        "tensors": files.tensors,
+        "tensors_exact": exact(files.tensors),
+        "by_dtype": [{"dtype": dtype, "tensors": count, "exact": exact(count)} for dtype, count in files.by_dtype],
     }
 
 
@@ -209,6 +235,7 @@ def _symbol(symbol: Symbol) -> Json:
 def _kind(kind: LayerKind, book: Book) -> Json:
     return {
         "name": kind.name,
+        "stack": kind.stack,
         "layers": kind.layers,
         "count": book.add(kind.count),
         "params": book.add(kind.params),
@@ -216,9 +243,18 @@ def _kind(kind: LayerKind, book: Book) -> Json:
     }
 
 
+def _stacks(kinds: Sequence[LayerKind]) -> list[Json]:
+    """Which kind every layer of a stack is of, in order, as a position among the kinds."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for at, kind in enumerate(kinds):
+        found.setdefault(kind.stack, []).extend((index, at) for index in kind.indices)
+    return [{"name": name, "layers": [at for _, at in sorted(layers)]} for name, layers in found.items()]
+
+
 def _component(card: ComponentCard, book: Book) -> Json:
     return {
         "slot": card.slot,
+        "path": card.path,
         "component": card.component,
         "role": card.role,
         "doc": card.doc,
@@ -237,6 +273,37 @@ def _cache(card: CacheCard, book: Book) -> Json:
         "bytes_per_token": book.add(card.bytes_per_token),
         "bytes_at_context": book.add(card.bytes_at_context),
     }
+
+
+def _rows(model: Inspection, book: Book) -> list[Json]:
+    """The table's rows. A component of several nodes has a row of its own, `opens`, before its first node."""
+    cards = {f"{kind.name}.{card.path}": card for kind in model.kinds for card in kind.components if card.path}
+    within = {row.id: [path for path in cards if row.id.startswith(f"{path}.")] for row in model.rows}
+    named = {kind.name for kind in model.kinds}
+    sizes = Counter(path for paths in within.values() for path in paths)
+    rows: list[Json] = []
+    opened: set[str] = set()
+    for row in model.rows:
+        parts = [path for path in within[row.id] if sizes[path] > 1]  # cards stand outermost first
+        first = [path for path in parts if path not in opened]
+        opened.update(first)
+        opens = [
+            {
+                "id": path,
+                "name": path.removeprefix(f"{row.group}."),
+                "component": cards[path].component,
+                "depth": parts.index(path),
+                "params": book.add(cards[path].params),
+                "totals": {
+                    phase: {name: book.add(f) for name, f in row.items()} for phase, row in cards[path].totals.items()
+                },
+            }
+            for path in first
+        ]
+        inside = parts[-1] if parts else row.group if row.group in named else ""
+        name = row.id.removeprefix(f"{inside}.")
+        rows.append(_row(row, book) | {"name": name, "depth": len(parts), "opens": opens})
+    return rows
 
 
 def _row(row: NodeRow, book: Book) -> Json:

@@ -12,6 +12,17 @@ CONFIG_STATES: dict[str, str] = {
 
 UNKNOWN_STATE = "How complete the config is has not been recorded."
 
+# Strongest first: the order of the filter, and of the column's first click.
+STRENGTHS: dict[str, str] = {
+    "verified": "Every guard passes, and name, shape, dtype and bytes of every tensor equal what the headers of the "
+    "published files say.",
+    "structure checked": "Every guard passes, and names and shapes equal what the source code builds without its "
+    "weights, or what follows from that by rule. The headers of the published files were not read, or not all.",
+    "total checked": "Every guard passes, and the number of elements equals a published total. No list of tensors was "
+    "held against it.",
+    "not checked": "Nothing outside this project was held against it.",
+}
+
 MARKS: dict[str, str] = {
     "complete": "full",
     "nearly complete": "most",
@@ -29,3 +40,18 @@ def config_state(state: str) -> str:
 def mark(state: str) -> str:
     """The sign that stands for a config state; read with the word, never alone."""
     return MARKS.get(state, "open")
+
+
+def strength(word: str) -> str:
+    """What a strength claims, in one or two sentences."""
+    return STRENGTHS.get(word, STRENGTHS["not checked"])
+
+
+def rank(word: str) -> int:
+    """The place of a strength, the strongest first."""
+    return list(STRENGTHS).index(word) if word in STRENGTHS else len(STRENGTHS)
+
+
+def sign(word: str) -> str:
+    """The class of the sign that stands for a strength; read with the word, never alone."""
+    return word.replace(" ", "-")

@@ -8,7 +8,7 @@ export function cells(table) {
   const heads = [...table.tHead.rows].at(-1);
   const columns = [...heads.cells].map((cell, index) => ({ cell, index })).filter(({ cell }) => visible(cell));
   const header = columns.map(({ cell }) => cell.dataset.key + (cell.dataset.unitName ? ` (${cell.dataset.unitName})` : ""));
-  const rows = [...table.querySelectorAll("tbody tr:not(.group), tfoot tr")].filter((row) => !row.hidden);
+  const rows = [...table.querySelectorAll("tbody tr:not(.group, .opens), tfoot tr")].filter((row) => !row.hidden);
   const read = (cell) => (cell.dataset.v ?? cell.textContent.trim().replace(/\s+/g, " ")).replace(/^—$/, "");
   return [header, ...rows.map((row) => columns.map(({ index }) => read(row.cells[index])))];
 }

@@ -1,15 +1,10 @@
-// The phase of the cost table. The switch itself is CSS over radio buttons; this keeps it in the address.
-import { choose, write } from "./state.js";
+// The phase of the cost table, and whether it lists views. CSS does the switching; this keeps it in the address.
+import { radio, tick } from "./state.js";
 
 export function startCosts(table) {
   if (!table) return;
-  const buttons = [...document.querySelectorAll("input[name=phase]")];
-  const fallback = buttons[0].value;
-  const phase = choose("phase", buttons.map((button) => button.value), fallback);
-  for (const button of buttons) {
-    button.checked = button.value === phase;
-    button.addEventListener("change", () => write("phase", button.value, fallback));
-  }
+  radio("phase");
+  tick("views", document.getElementById("views"));
   // Arrow keys walk the numbers, so that no one has to tab through hundreds of them.
   table.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];

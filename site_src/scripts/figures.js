@@ -26,6 +26,3 @@ export function readAhead() {
   };
   for (const sign of signs) addEventListener(sign, start, { passive: true });
 }
-
-/** Every number of the page. */
-export const figures = () => document.querySelectorAll("button.q");

@@ -1,5 +1,5 @@
 // Sorting and filtering of the gallery's rows. The server wrote them in the default order, so loading moves nothing.
-import { choose, read, refuse, write } from "./state.js";
+import { choose, radio, read, refuse, write } from "./state.js";
 
 const SCALE = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 };
 const BINARY = { K: 1024, M: 1024 ** 2 };
@@ -16,6 +16,7 @@ const raw = (cell) => cell.dataset.v ?? cell.textContent.trim();
 
 /** A cell's value for sorting: a number, a word, or null where nothing is known. */
 function value(cell, numeric) {
+  if (cell.dataset.rank) return Number(cell.dataset.rank); // words with an order of their own
   const text = raw(cell);
   if (text === "" || text === "—") return null;
   return numeric ? Number(text) : text.toLowerCase();
@@ -67,7 +68,9 @@ export function startGallery(table) {
     q: (row, text) => text.toLowerCase().split(/\s+/).every((word) => `${row.dataset.model} ${row.textContent}`.toLowerCase().includes(word)),
     lab: same("lab"),
     arch: same("arch"),
+    family: same("family"),
     attn: same("attn"),
+    strength: same("strength"),
     pmin: bound("params", SCALE, 1),
     pmax: bound("params", SCALE, -1),
     cmin: bound("ctx", { ...SCALE, ...BINARY }, 1),
@@ -121,6 +124,8 @@ export function startGallery(table) {
     const isOpen = form.classList.toggle("open");
     more.setAttribute("aria-expanded", String(isOpen));
   });
+
+  radio("cols");
 
   const legalSorts = heads.flatMap((head) => [head.dataset.key, `-${head.dataset.key}`]);
   const order = choose("sort", legalSorts, fallback);

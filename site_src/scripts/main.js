@@ -5,6 +5,7 @@ import { startGallery } from "./gallery.js";
 import { startCosts } from "./costs.js";
 import { startCopy } from "./copy.js";
 import { startReach } from "./reach.js";
+import { startFit } from "./fit.js";
 
 startGallery(document.getElementById("gallery"));
 startCosts(document.getElementById("costs"));
@@ -12,6 +13,7 @@ startUnits();
 startTips();
 startCopy();
 startReach();
+startFit();
 
 // Material leaves its search dialog without a name.
 document.querySelector(".md-search")?.setAttribute("aria-label", "Search");

@@ -32,3 +32,21 @@ export function choose(key, values, fallback) {
   refuse(key);
   return fallback;
 }
+
+/** Keep the choice among radio buttons of one name in the address. What they switch is CSS. */
+export function radio(name) {
+  const buttons = [...document.querySelectorAll(`input[name=${name}]`)];
+  const fallback = buttons.find((button) => button.defaultChecked).value;
+  const value = choose(name, buttons.map((button) => button.value), fallback);
+  for (const button of buttons) {
+    button.checked = button.value === value;
+    button.addEventListener("change", () => write(name, button.value, fallback));
+  }
+}
+
+/** Keep a checkbox in the address: `name=1` when it is ticked. */
+export function tick(name, box) {
+  if (!box) return;
+  box.checked = choose(name, ["1"], "") === "1";
+  box.addEventListener("change", () => write(name, box.checked ? "1" : ""));
+}

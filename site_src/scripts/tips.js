@@ -1,4 +1,4 @@
-// The formula behind a number, by hover, focus or tap. A tap or Enter keeps it open; Escape or a click elsewhere closes.
+// The formula behind a number, or what a word says of a model, by hover, focus or tap. A tap or Enter keeps it open; Escape or a click elsewhere closes.
 import { figuresData, readAhead } from "./figures.js";
 import { reach } from "./reach.js";
 
@@ -40,7 +40,7 @@ function substituted(text, values) {
     const value = values[letters.map((part) => part.textContent).join("_")];
     if (value === undefined || !nodes.contains(name)) continue;
     const number = document.createElementNS("http://www.w3.org/1998/Math/MathML", "mn");
-    number.textContent = value;
+    number.textContent = value.replace("≈ ", ""); // the result below says that it is rounded
     name.replaceWith(number);
   }
   return nodes;
@@ -78,6 +78,38 @@ function table(formula, symbols, values) {
   return rows;
 }
 
+function list(lines, className) {
+  const box = make("ul", "", className);
+  // Sentences of the engine put names in backticks.
+  for (const text of lines) {
+    const item = make("li");
+    item.append(...text.split("`").map((piece, at) => (at % 2 ? make("code", piece) : piece)));
+    box.append(item);
+  }
+  return box;
+}
+
+/** What was and what was not checked of a model. */
+function say(button, { rows }) {
+  const row = rows.find(({ id }) => id === button.closest("[data-model]").dataset.model);
+  const title = make("h2", row.name);
+  title.append(make("code", row.strength));
+  const parts = [title, make("p", button.dataset.says)];
+  if (row.checked.length) parts.push(make("h3", "Agrees with facts outside"), list(row.checked, "did"));
+  if (row.unchecked.length) parts.push(make("h3", "Not checked"), list(row.unchecked, "not"));
+  parts.push(make("h3", `Config: ${row.config_state}`), make("p", button.dataset.state));
+  finish(parts, `What was checked: ${row.name}`);
+}
+
+function finish(parts, label) {
+  const close = make("button", "Close", "text close");
+  close.type = "button";
+  close.addEventListener("click", () => shut(true));
+  tip.replaceChildren(...parts, close);
+  tip.setAttribute("aria-label", label);
+  tip.scrollTop = 0;
+}
+
 function fill(button, { models, formulas }) {
   const model = models[button.closest("[data-model]").dataset.model];
   const quantity = model.quantities[button.dataset.q];
@@ -100,16 +132,12 @@ function fill(button, { models, formulas }) {
   copy.dataset.copyText = quantity.command;
   copy.setAttribute("aria-label", "Copy the command");
   cli.append(make("code", quantity.command), copy);
-  const close = make("button", "Close", "text close");
-  close.type = "button";
-  close.addEventListener("click", () => shut(true));
-  parts.push(cli, close);
-  tip.replaceChildren(...parts);
-  tip.setAttribute("aria-label", `Formula: ${quantity.label}`);
-  tip.scrollTop = 0;
+  parts.push(cli);
+  finish(parts, `Formula: ${quantity.label}`);
 }
 
-/** Below the number or above it, whichever has room; where neither has, on the roomier side and cut to fit. */
+/** Below the number or above it, whichever has room; where neither has, on the roomier side and cut to fit.
+    The body ends where the room for a scrollbar begins; the window's own width does not tell. */
 function place(button) {
   tip.style.maxHeight = "";
   if (matchMedia("(max-width: 760px)").matches) return; // a sheet at the bottom, as the style says
@@ -117,7 +145,7 @@ function place(button) {
   const room = { below: innerHeight - at.bottom - GAP - MARGIN, above: at.top - GAP - MARGIN };
   const side = tip.offsetHeight <= room.below || room.below >= room.above ? "below" : "above";
   tip.style.maxHeight = `${Math.min(MAX_HEIGHT, room[side])}px`;
-  const left = Math.max(MARGIN, Math.min(at.left - 18, document.documentElement.clientWidth - tip.offsetWidth - MARGIN));
+  const left = Math.max(MARGIN, Math.min(at.left - 18, document.body.getBoundingClientRect().right - tip.offsetWidth - MARGIN));
   tip.style.left = `${left}px`;
   tip.style.top = `${side === "below" ? at.bottom + GAP : at.top - GAP - tip.offsetHeight}px`;
 }
@@ -141,7 +169,7 @@ async function open(button) {
   try {
     const data = await figuresData();
     if (owner !== button) return; // the pointer went on while the data came
-    fill(button, data);
+    (button.matches(".says") ? say : fill)(button, data);
   } catch (error) {
     if (owner !== button) return;
     tip.replaceChildren(make("p", `The formulas could not be loaded (${error.message}).`));
@@ -175,7 +203,7 @@ function leave() {
   closing = setTimeout(shut, LINGER_MS);
 }
 
-const figure = (target) => target?.closest?.("button.q");
+const figure = (target) => target?.closest?.("button.q, button.says");
 
 export function startTips() {
   tip.id = "formula-tip";

@@ -1,5 +1,4 @@
 // GiB or GB. Both texts come with the page; this only shows the one that was chosen, and remembers it.
-import { figures } from "./figures.js";
 import { read, refuse, write } from "./state.js";
 
 const KEY = "rooflight.units";
@@ -22,7 +21,7 @@ function remember(units) {
 }
 
 function show(units) {
-  for (const button of figures()) {
+  for (const button of document.querySelectorAll("button.q, .both")) {
     if (!button.dataset.d) continue; // no bytes
     const binary = (button.dataset.b ??= button.textContent);
     const [number, unit] = (units === "decimal" ? button.dataset.d : binary).split(GAP);

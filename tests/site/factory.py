@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from rooflight.api.records import (
     CacheCard,
+    Checkpoint,
     ComponentCard,
     Facts,
     Inspection,
@@ -48,18 +49,18 @@ SHAPES = {
 # id, group, component, role, op
 PARTS = (
     ("embed", "ends", "embedding", "embedding", "gather"),
-    ("layers.attn_norm", "decoder layer", "rms_norm", "norm", "norm"),
-    ("layers.attention.q_proj", "decoder layer", "gqa_attention", "attention", "linear"),
-    ("layers.attention.k_proj", "decoder layer", "gqa_attention", "attention", "linear"),
-    ("layers.attention.v_proj", "decoder layer", "gqa_attention", "attention", "linear"),
-    ("layers.attention.split", "decoder layer", "gqa_attention", "attention", "split"),
-    ("layers.attention.rope", "decoder layer", "gqa_attention", "attention", "rope"),
-    ("layers.attention.score", "decoder layer", "gqa_attention", "attention", "score"),
-    ("layers.attention.o_proj", "decoder layer", "gqa_attention", "attention", "linear"),
-    ("layers.ffn_norm", "decoder layer", "rms_norm", "norm", "norm"),
-    ("layers.ffn.gate_proj", "decoder layer", "swiglu", "ffn", "linear"),
-    ("layers.ffn.up_proj", "decoder layer", "swiglu", "ffn", "linear"),
-    ("layers.ffn.down_proj", "decoder layer", "swiglu", "ffn", "linear"),
+    ("layers.attn_norm", "layers", "rms_norm", "norm", "norm"),
+    ("layers.attention.q_proj", "layers", "gqa_attention", "attention", "linear"),
+    ("layers.attention.k_proj", "layers", "gqa_attention", "attention", "linear"),
+    ("layers.attention.v_proj", "layers", "gqa_attention", "attention", "linear"),
+    ("layers.attention.split", "layers", "gqa_attention", "attention", "split"),
+    ("layers.attention.rope", "layers", "gqa_attention", "attention", "rope"),
+    ("layers.attention.score", "layers", "gqa_attention", "attention", "score"),
+    ("layers.attention.o_proj", "layers", "gqa_attention", "attention", "linear"),
+    ("layers.ffn_norm", "layers", "rms_norm", "norm", "norm"),
+    ("layers.ffn.gate_proj", "layers", "swiglu", "ffn", "linear"),
+    ("layers.ffn.up_proj", "layers", "swiglu", "ffn", "linear"),
+    ("layers.ffn.down_proj", "layers", "swiglu", "ffn", "linear"),
     ("lm_head", "ends", "head", "head", "linear"),
 )
 
@@ -80,10 +81,12 @@ class Shape:
     s_max: int = 131072
     config_state: str = "complete"
     architecture: str = "llama"
+    strength: str = "structure checked"
+    family: str = "dense"
 
 
 MODELS = (
-    Shape("aurora-lab/Aurora-8B", "Aurora Lab", "Aurora-8B"),
+    Shape("aurora-lab/Aurora-8B", "Aurora Lab", "Aurora-8B", strength="verified"),
     Shape(
         "aurora-lab/Aurora-405B", "Aurora Lab", "Aurora-405B", 126, 16384, 128, 8, 53248, config_state="nearly complete"
     ),
@@ -104,7 +107,22 @@ MODELS = (
     Shape(
         "Cirrus/Cirrus3-0.6B", "Cirrus", "Cirrus3-0.6B", 28, 1024, 16, 8, 3072, 151936, 40960, architecture="cirrus3"
     ),
-    Shape("drift-ai/drift2", "Drift", "drift2", 12, 768, 12, 12, 3072, 50257, 1024, "reconstructed", "drift2"),
+    Shape(
+        "drift-ai/drift2",
+        "Drift",
+        "drift2",
+        12,
+        768,
+        12,
+        12,
+        3072,
+        50257,
+        1024,
+        "reconstructed",
+        "drift2",
+        "not checked",
+        "MoE",
+    ),
 )
 
 
@@ -199,6 +217,34 @@ class _Maker:
     def summed(self, rows, get):
         return total(named(f"{row.id.replace('.', '_')}", get(row).formula) for row in rows)
 
+    def part_totals(self, path, rows):
+        """What the rows of one component add up to."""
+        inside = [row for row in rows if row.id.startswith(f"{path}.")]
+
+        def summed(key, unit, get):
+            return self.quantity(key, f"{key}, all parts", unit, total(get(row).formula for row in inside))
+
+        stored = {
+            "params_all": summed(f"params/{path}", "parameter", lambda row: row.params_all),
+            "stored_bytes": summed(f"stored_bytes/{path}", "byte", lambda row: row.stored_bytes),
+        }
+        columns = rows[0].phases["prefill"]._fields[2:]
+        return {"stored": stored} | {
+            phase: {
+                column: summed(
+                    f"{phase}.{column}/{path}",
+                    "FLOP" if column.endswith("flops") else "byte",
+                    lambda row, p=phase, c=column: getattr(row.phases[p], c),
+                )
+                for column in columns
+            }
+            for phase in self.deployment
+        }
+
+    def checkpoint(self):
+        size = evaluate(2 * self.s("n_layers d_model d_model"), self.values)
+        return Checkpoint(size, 3 + 9 * self.shape.n_layers, (("BF16", 3 + 9 * self.shape.n_layers),))
+
     def make(self):
         shape, quantity, s = self.shape, self.quantity, self.s
         rows = tuple(self.rows())
@@ -244,14 +290,16 @@ class _Maker:
                 ),
                 tuple((MEANINGS[name][0], name, self.values[name]) for name in names),
                 cache,
+                slot,
+                self.part_totals(f"layers.{slot}", rows),
             )
 
         kind = LayerKind(
-            "decoder layer",
+            "layers",
             f"0–{shape.n_layers - 1}",
-            quantity("layers/decoder layer", "decoder layers", "layer", s("n_layers")),
+            quantity("layers/layers", "decoder layers", "layer", s("n_layers")),
             quantity(
-                "params/decoder layer",
+                "params.layer/layers",
                 "parameters of one decoder layer",
                 "parameter",
                 total(row.params.formula for row in layer),
@@ -276,6 +324,8 @@ class _Maker:
                     "norms", "rms_norm", "norm", "RMS normalisation before attention and before the ffn.", ("d_model",)
                 ),
             ),
+            "layers",
+            tuple(range(shape.n_layers)),
         )
         headline = {
             "params.total": quantity("params.total", "parameters", "parameter", everything),
@@ -283,6 +333,7 @@ class _Maker:
             "params.embedding": quantity(
                 "params.embedding", "parameters of the embedding", "parameter", s("n_vocab d_model")
             ),
+            "params.mtp": quantity("params.mtp", "draft parameters", "parameter", 0),
             "weights.bytes": quantity("weights.bytes", "bytes of the weights", "byte", everything * s("b_weight")),
             "layers": quantity("layers", "decoder layers", "layer", s("n_layers")),
             "max_context": quantity("max_context", "longest context", "token", s("s_max")),
@@ -306,16 +357,19 @@ class _Maker:
                 shape.lab,
                 shape.name,
                 shape.architecture,
-                "dense",
+                shape.family,
                 "MHA" if shape.n_heads == shape.n_kv_heads else "GQA",
                 "BF16",
                 shape.config_state,
                 "tests",
                 None,
-                (
-                    "Parameter total equals the published total.",
-                    "Tensor names and shapes were not compared with the checkpoint.",
-                ),
+                ("A `note` on where facts come from.",),
+                ("F8_E4M3", "BF16") if shape.strength == "verified" else ("BF16",),
+                shape.strength,
+                () if shape.strength == "not checked" else ("elements add up to the published total of `N`",),
+                ("that the graph computes what the source computes",),
+                ("fp8_block",) if shape.strength == "verified" else (),
+                None if shape.strength == "not checked" else self.checkpoint(),
             ),
             {name: Symbol(name, value, *MEANINGS[name]) for name, value in self.values.items()},
             headline,
