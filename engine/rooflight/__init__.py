@@ -9,11 +9,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rooflight.edge.front import cost, explain, formula, load, models, quantity, show, tensors, validate
+    from rooflight.edge.front import (
+        cost,
+        estimate,
+        explain,
+        formula,
+        load,
+        models,
+        plans,
+        quantity,
+        show,
+        tensors,
+        validate,
+    )
 
 __version__ = "0.1.0"
 
-__all__ = ["cost", "explain", "formula", "load", "models", "quantity", "show", "tensors", "validate"]
+__all__ = [
+    "cost",
+    "estimate",
+    "explain",
+    "formula",
+    "load",
+    "models",
+    "plans",
+    "quantity",
+    "show",
+    "tensors",
+    "validate",
+]
 
 
 def __getattr__(name: str) -> Any:

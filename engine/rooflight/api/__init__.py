@@ -14,6 +14,8 @@ from rooflight.api.formula import (
     read_quantity,
 )
 from rooflight.api.inspect import inspect, shape_words
+from rooflight.api.memory import USABLE, Deployed, deployment, kernels, memory, stages
+from rooflight.api.plans import Verdict, parse_plan, plan_words, plans, refusals
 from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
@@ -34,9 +36,11 @@ __all__ = [
     "FORMATS",
     "REFERENCE_CONTEXT",
     "RUN_SYMBOLS",
+    "USABLE",
     "CacheCard",
     "Checkpoint",
     "ComponentCard",
+    "Deployed",
     "Facts",
     "Inspection",
     "LayerKind",
@@ -46,23 +50,32 @@ __all__ = [
     "StepSize",
     "Symbol",
     "TensorRow",
+    "Verdict",
     "buffer_rows",
     "check",
     "cost",
+    "deployment",
     "explain",
     "figure_names",
     "formula",
     "inspect",
     "json_number",
+    "kernels",
+    "memory",
     "model_row",
     "numbers",
     "parse_key",
+    "parse_plan",
+    "plan_words",
+    "plans",
     "print_graph",
     "quantity",
     "read_quantity",
     "reading",
+    "refusals",
     "shape_words",
     "show",
+    "stages",
     "step_size",
     "symbol_values",
     "symbols",

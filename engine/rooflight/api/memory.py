@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import floor
+from math import floor, prod
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.analysis import Analysis, evaluate
 from rooflight.api.binding import numbers, step_size
 from rooflight.api.formula import json_number
 from rooflight.api.plans import plan_words, refusals
-from rooflight.derive.device import Device, device, peak_activations
+from rooflight.derive.device import Collective, Device, device, peak_activations
 from rooflight.graph import expand
 from rooflight.layout import Plan, degrees
 from rooflight.spec import storage_under
@@ -157,6 +157,7 @@ def memory(
     reserve_bytes: int = 0,
     precision: str = "factory",
     drafts: bool = False,
+    family: Family | None = None,
 ) -> dict[str, Any]:
     """Return what a plan's fullest GPU holds and how many requests per attention-DP rank fit beside the weights.
 
@@ -164,8 +165,8 @@ def memory(
     """
     context = input_tokens + output_tokens
     knobs: dict[str, Any] = {"precision": precision, "drafts": drafts}
-    prefill = Deployed(model, step_size(model, "prefill", context=input_tokens, **knobs), plan)
-    decode = Deployed(model, step_size(model, "decode", context=context, **knobs), plan)
+    prefill = Deployed(model, step_size(model, "prefill", context=input_tokens, **knobs), plan, family or Family())
+    decode = Deployed(model, step_size(model, "decode", context=context, **knobs), plan, family or Family())
     budget = floor(capacity_bytes * usable) - reserve_bytes
     act_prefill = peak_activations(prefill.program, prefill.device)
     act_decode = peak_activations(decode.program, decode.device)
@@ -222,27 +223,15 @@ def _limit(cache: Value, activations: Value, room: Value) -> str:
 
 
 def kernels(deployed: Deployed) -> list[dict[str, Any]]:
-    """Return one row per node and collective of a step, with one GPU's shapes; figures are of all its layers."""
+    """Return one row per node and collective of a step, with one GPU's shapes; figures are of all its layers.
+
+    Under pipeline parallelism the rows are of all stages together, and one more says what each stage sends on.
+    """
     rows: list[dict[str, Any]] = []
     program, held, facts = deployed.program, deployed.device, deployed.facts
     for index, step in enumerate(program.steps):
         times = facts.group_copies[step.node.group]
-        for move in held.collectives[index]:
-            gpus = 1
-            for axis in move.group:
-                gpus *= deployed.binding[axis]
-            if gpus > 1:
-                rows.append(
-                    {
-                        "id": f"{step.node.id}:{move.kind}",
-                        "op": move.kind,
-                        "group": gpus,
-                        "axes": [axis for axis in move.group if deployed.binding[axis] > 1],
-                        "count": json_number(times),
-                        "bytes": json_number(move.bytes * times),
-                        "sent_bytes": json_number(move.sent * times),
-                    }
-                )
+        rows += [_moved(deployed, move, step.node.id, 1 if move.entry else times) for move in held.collectives[index]]
         if step.node.op.view and step.cached is None:
             continue
         copies = held.copies[index] * times
@@ -260,7 +249,39 @@ def kernels(deployed: Deployed) -> list[dict[str, Any]]:
                 "kv_bytes": json_number(held.kv_bytes[index] * copies),
             }
         )
+    rows += [_moved(deployed, move, "logits", 1) for move in held.ends]
+    rows = [row for row in rows if row.get("group", 2) > 1]
+    if deployed.plan.pp > 1:
+        rows.append(_sent_on(deployed))
     return rows
+
+
+def _moved(deployed: Deployed, move: Collective, reader: str, times: Value) -> dict[str, Any]:
+    return {
+        "id": f"{reader}:{move.kind}",
+        "op": move.kind,
+        "group": prod(deployed.binding[axis] for axis in move.group),
+        "axes": [axis for axis in move.group if deployed.binding[axis] > 1],
+        "count": json_number(times),
+        "bytes": json_number(move.bytes * times),
+        "sent_bytes": json_number(move.sent * times),
+    }
+
+
+def _sent_on(deployed: Deployed) -> dict[str, Any]:
+    """The trunk crosses from every stage to the next; nothing else in these models does."""
+    program, held = deployed.program, deployed.device
+    seam = program.graph.seams[0]
+    size = held.written_bytes[seam.leaves]
+    return {
+        "id": "trunk:send",
+        "op": "send",
+        "group": 2,
+        "axes": ["pp"],
+        "count": deployed.plan.pp - 1,
+        "bytes": json_number(size),
+        "sent_bytes": json_number(size),
+    }
 
 
 def deployment(model: Model, plan: Plan) -> dict[str, Any]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rooflight.analysis import Analysis
     from rooflight.layout import Group
-    from rooflight.walk import Program
+    from rooflight.walk import Program, Transfer
 
 
 class Collective(NamedTuple):
@@ -25,6 +25,7 @@ class Collective(NamedTuple):
     node: str
     bytes: Value
     sent: Value
+    entry: bool  # once where a stack is entered, not in every layer
 
 
 class Device(NamedTuple):
@@ -42,6 +43,7 @@ class Device(NamedTuple):
     cache_bytes: tuple[Value, ...]  # kept of all sequences of the step
     copies: tuple[Value, ...]  # in one layer
     collectives: tuple[tuple[Collective, ...], ...]  # before each node runs
+    ends: tuple[Collective, ...]  # after the last
 
 
 def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -> Device:
@@ -52,6 +54,11 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
     width_w, width_a, width_kv = binding["b_w"], binding["b_a"], binding["b_kv"]
     stored = [_stored(program, index, at, width_w) for index in range(len(program.steps))]
     local = program.local
+
+    def collective(transfer: Transfer) -> Collective:
+        size = at(transfer.elements) * width_a
+        return _collective(transfer, size, binding)
+
     return Device(
         layouts=tuple(str(step.layout) for step in local),
         shape=tuple(tuple(map(at, step.shape)) for step in local),
@@ -74,18 +81,18 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
             for step, mine in zip(program.steps, local, strict=True)
         ),
         copies=tuple(at(step.copies) for step in local),
-        collectives=tuple(
-            tuple(_collective(t.kind, t.group, t.source, at(t.elements) * width_a, binding) for t in step.transfers)
-            for step in local
-        ),
+        collectives=tuple(tuple(map(collective, step.transfers)) for step in local),
+        ends=tuple(map(collective, program.ends)),
     )
 
 
-def _collective(kind: str, group: Group, node: str, size: Value, binding: Mapping[str, Value]) -> Collective:
+def _collective(transfer: Transfer, size: Value, binding: Mapping[str, Value]) -> Collective:
     """Bytes each GPU sends, by the ring: an all-reduce is a reduce-scatter and an all-gather."""
+    kind, group = transfer.kind, transfer.group
     gpus = prod([binding[axis] for axis in group])
     share = div(gpus - 1, gpus)
-    return Collective(kind, group, node, size, size * share * (2 if kind == "all_reduce" else 1))
+    sent = size * share * (2 if kind == "all_reduce" else 1)
+    return Collective(kind, group, transfer.reader, size, sent, transfer.entry)
 
 
 def _stored(program: Program, index: int, at: Callable[[int], Value], width: Value) -> Value:

@@ -234,6 +234,47 @@ def tensors(specs: str | None, target: str, *, buffers: bool, as_json: bool) -> 
         screen.tensors(rows)
 
 
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
+@click.option("--gpus", type=click.IntRange(1, 4096), default=8, show_default=True, help="GPUs of one replica.")
+@click.option("--all", "show_all", is_flag=True, help="Also plans that cannot run, with the reason.")
+@_json_option
+@click.pass_obj
+def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json: bool) -> None:
+    """List the plans a model can run under on a number of GPUs, and why others are not."""
+    rows = front.plans(front.load(target, specs=specs, proven=True), gpus, specs=specs)
+    if as_json:
+        _emit(rows)
+    else:
+        screen.plans(rows, show_all=show_all)
+
+
+@main.command(epilog=_TARGET_HELP)
+@click.argument("target")
+@click.option("--gpu", required=True, metavar="FILE", help="A GPU file: memory in bytes, with its source.")
+@click.option("--plan", default="", metavar="PLAN", help="Degrees, e.g. attn_dp=8,ep=8. [default: one GPU]")
+@click.option("--input", "input_tokens", type=click.IntRange(1, 10**8), default=1024, show_default=True, help="Prompt.")
+@click.option(
+    "--output", "output_tokens", type=click.IntRange(1, 10**8), default=1024, show_default=True, help="Answer."
+)
+@click.option("--batch", type=click.IntRange(1, 10**6), default=1, show_default=True, help="Sequences per DP rank.")
+@click.option("--usable", type=click.FloatRange(0, 1), default=api.USABLE, show_default=True, help="Share of memory.")
+@click.option("--precision", default="factory", show_default=True, metavar="NAME", help="A profile of specs/precision.")
+@click.option("--drafts", is_flag=True, help="Deploy the heads that guess ahead (MTP) too.")
+@click.option("--ulysses", is_flag=True, help="Under cp, exchange heads for positions instead of gathering keys.")
+@click.option("--sequence", is_flag=True, help="Cut the trunk's positions over the GPUs that share heads.")
+@click.option("--argmax", is_flag=True, help="Gather the best logit of each GPU instead of all logits.")
+@_json_option
+@click.pass_obj
+def estimate(specs: str | None, target: str, gpu: str, plan: str, *, as_json: bool, **knobs: Any) -> None:
+    """Say whether a deployment fits, how many requests it holds, and what one GPU runs and sends in a step."""
+    result = front.estimate(front.load(target, specs=specs, proven=True), gpu, plan, specs=specs, **knobs)
+    if as_json:
+        _emit(result)
+    else:
+        screen.estimate(result)
+
+
 @main.command()
 @click.argument("targets", nargs=-1, metavar="[TARGET]...")
 @_json_option

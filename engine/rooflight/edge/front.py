@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooflight import api
-from rooflight.edge.library import load_target, open_catalog
+from rooflight.edge.library import load_target, open_catalog, open_gpu
 from rooflight.spec import bind
+from rooflight.walk import Family
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -117,3 +118,70 @@ def validate(*targets: str, specs: str | None = None, sources: str | None = None
     from rooflight.edge.validate import validate as run
 
     return run(catalog(specs), targets, None if sources is None else Path(sources))
+
+
+def plans(target: Target, gpus: int, *, specs: str | None = None) -> list[dict[str, Any]]:
+    """Return every plan over a number of GPUs, the valid ones first, and why others are not."""
+    return [
+        {
+            "plan": api.plan_words(verdict.plan),
+            "valid": not verdict.refusals,
+            "refusals": [error.as_json() for error in verdict.refusals],
+        }
+        for verdict in api.plans(load(target, specs=specs), gpus)
+    ]
+
+
+def estimate(
+    target: Target,
+    gpu: str,
+    plan: str = "",
+    *,
+    input_tokens: int = 1_024,
+    output_tokens: int = 1_024,
+    batch: int = 1,
+    usable: float = api.USABLE,
+    ulysses: bool = False,
+    sequence: bool = False,
+    argmax: bool = False,
+    specs: str | None = None,
+    **knobs: Any,
+) -> dict[str, Any]:
+    """Return what a deployment needs of each GPU's memory, and one GPU's kernels and collectives per step.
+
+    gpu is the path of a GPU file; batch is sequences per attention-DP rank. A plan that does not fit or cannot run is
+    evaluated all the same, and marked.
+    """
+    model = load(target, specs=specs)
+    chosen = api.parse_plan(plan)
+    held = open_gpu(gpu)
+    family = Family(ulysses, sequence, argmax)
+    context = input_tokens + output_tokens
+    steps = {
+        "prefill": api.step_size(model, "prefill", batch=batch, context=input_tokens, **knobs),
+        "decode": api.step_size(model, "decode", batch=batch, context=context, **knobs),
+    }
+    return {
+        "model": model.id,
+        "gpu": held.name,
+        "deployment": api.deployment(model, chosen),
+        "beyond_published_context": context > model.max_context,
+        "memory": api.memory(
+            model,
+            chosen,
+            held.memory_bytes,
+            input_tokens=input_tokens,
+            output_tokens=output_tokens,
+            usable=usable,
+            family=family,
+            **knobs,
+        ),
+        **{
+            phase: {
+                "batch": step.batch,
+                "context": step.context,
+                "kernels": api.kernels(api.Deployed(model, step, chosen, family)),
+            }
+            for phase, step in steps.items()
+        },
+    }

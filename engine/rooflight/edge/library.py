@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from rooflight.edge.yaml_text import read_yaml
+from rooflight.hardware import Gpu, read_gpu
 from rooflight.spec import Library, Model, Provenance, Sources, bind, described, find_spec, nearest, read_library
 from rooflight.spec.config import read_config
 from rooflight.values import SpecError
@@ -130,6 +131,14 @@ def _kind(path: Path) -> str:
         return "folder" if path.is_dir() else "file" if path.is_file() else ""
     except (OSError, ValueError):  # longer than any path, or with a NUL: then it is no path
         return ""
+
+
+def open_gpu(path: str) -> Gpu:
+    """Read a GPU file. SpecError where there is none or it is not one."""
+    place = Path(path)
+    if not place.is_file():
+        raise SpecError("missing-file", path, "a GPU file", "no such file", "check the path")
+    return read_gpu(_read(place, place.parent), place.name)
 
 
 def read_json(path: Path) -> Any:

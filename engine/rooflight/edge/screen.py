@@ -132,6 +132,67 @@ def formula(facts: dict[str, Any]) -> None:
         console.print(f"    {name} = {symbol['value']:,}  [dim]{escape(symbol['meaning'])}[/]")
 
 
+def plans(rows: list[dict[str, Any]], *, show_all: bool) -> None:
+    """Print plans, and reasons for those that cannot run."""
+    console = Console(highlight=False, soft_wrap=True)
+    valid = [row for row in rows if row["valid"]]
+    for row in valid:
+        console.print(row["plan"])
+    refused = [row for row in rows if not row["valid"]]
+    for row in refused if show_all else []:
+        reason = row["refusals"][0]
+        console.print(f"[dim]{row['plan']}[/]  {escape(reason['expected'])}; got {escape(reason['got'])}")
+    hint = "" if show_all or not refused else "; --all shows them with reasons"
+    console.print(f"[dim]{len(valid)} plans, {len(refused)} that cannot run{hint}[/]")
+
+
+def estimate(result: dict[str, Any]) -> None:
+    """Print a deployment's memory and one GPU's kernels."""
+    console = _console()
+    deployed, held = result["deployment"], result["memory"]
+    console.print(
+        f"[bold]{escape(result['model'])}[/]  {deployed['gpus']} × {escape(result['gpu'])} · {escape(deployed['plan'])}"
+    )
+    for refusal in deployed["refusals"]:
+        console.print(f"[yellow]cannot run[/] {escape(refusal['expected'])}; got {escape(refusal['got'])}")
+    if not held["fits"]:
+        console.print("[yellow]does not fit: priced all the same[/]")
+    table = _table("memory of the fullest GPU", ">")
+    table.add_row("capacity", size(held["capacity_bytes"]))
+    table.add_row("usable", size(held["usable_bytes"]))
+    table.add_row("weights", size(held["weights_bytes"]))
+    table.add_row("cache of one request", size(held["kv_bytes_per_request"]))
+    for phase, activations in held["activation_bytes_per_request"].items():
+        table.add_row(f"activations of one request, {phase}", size(activations))
+    table.add_row("requests in decode", f"{held['max_batch_decode']:,} (limit: {held['limits']['decode']})")
+    table.add_row("requests in prefill", f"{held['max_batch_prefill']:,} (limit: {held['limits']['prefill']})")
+    console.print(table)
+    for phase in ("prefill", "decode"):
+        step = result[phase]
+        table = _table(
+            f"{phase}, batch {step['batch']:,}, context {step['context']:,}",
+            "op",
+            ">count",
+            "one GPU's shape",
+            ">matrix FLOPs",
+            ">weights",
+            ">cache",
+            ">sent",
+        )
+        for row in step["kernels"]:
+            table.add_row(
+                row["id"],
+                row["op"],
+                f"{row['count']:,}",
+                " × ".join(f"{n:,}" for n in row.get("shape", ())),
+                count(row["matmul_flops"]) if row.get("matmul_flops") else "",
+                size(row["weight_bytes"]) if row.get("weight_bytes") else "",
+                size(row["kv_bytes"]) if row.get("kv_bytes") else "",
+                size(row["sent_bytes"]) if "sent_bytes" in row else "",
+            )
+        console.print(table)
+
+
 def findings(result: dict[str, Any]) -> None:
     """Print findings, the blocking ones first."""
     console = Console(highlight=False, soft_wrap=True)

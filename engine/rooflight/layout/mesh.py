@@ -14,13 +14,13 @@ from rooflight.values import SpecError
 
 Group = tuple[str, ...]  # axes whose GPUs share something, in the mesh's order; () is one GPU
 
-AXES: Group = ("dp_r", "dp_e", "dp_t", "cp_r", "cp_e", "tp_r", "tp_e", "tp_t")
+AXES: Group = ("dp_r", "dp_e", "dp_t", "tp_r", "tp_e", "tp_t", "cp_r", "cp_e")
 BATCH: Group = ("dp_r", "dp_e", "dp_t")
 CONTEXT: Group = ("cp_r", "cp_e")
 HEADS: Group = ("tp_r", "tp_e", "tp_t")
-EXPERTS: Group = ("dp_e", "cp_e", "tp_e")
+EXPERTS: Group = ("dp_e", "tp_e", "cp_e")
 EXPERT_WIDTH: Group = ("dp_t", "tp_t")
-REPEATS: Group = ("dp_r", "cp_r", "tp_r")  # of the experts
+REPEATS: Group = ("dp_r", "tp_r", "cp_r")  # of the experts
 
 
 class Plan(NamedTuple):

@@ -83,6 +83,7 @@ class _Compiler:
                 self._check_seam(seams[index])
         counts = tuple(code.lower(group.count, {}) for group in graph.groups)
         self._check_ties()
+        ends = () if self.sharder is None else self.sharder.ends(graph)
         invariants = tuple(check for instance in graph.instances for check in self._invariants(instance))
         return Program(
             graph=graph,
@@ -99,6 +100,7 @@ class _Compiler:
             checks=tuple(self.shapes.checks),
             invariants=invariants,
             local=() if self.sharder is None else tuple(self.sharder.steps),
+            ends=ends,
         )
 
     # ------------------------------------------------------------------------------------------------ one node

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from rooflight.expr import Value
     from rooflight.graph import Graph, Kept, Node
     from rooflight.walk.code import Slot
-    from rooflight.walk.shard import LocalStep
+    from rooflight.walk.shard import LocalStep, Transfer
 
 
 class Stored(NamedTuple):
@@ -87,6 +87,7 @@ class Program(NamedTuple):
     checks: tuple[Check, ...]
     invariants: tuple[Check, ...]
     local: tuple[LocalStep, ...] = ()  # one GPU's part of every step, where the program was sharded
+    ends: tuple[Transfer, ...] = ()  # what brings the outputs together after the last step
 
 
 class Counting(NamedTuple):

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rooflight.expr import Tree
-    from rooflight.graph import Node
+    from rooflight.graph import Graph, Node
     from rooflight.walk.code import Code, Slot
     from rooflight.walk.compile import Tensor
     from rooflight.walk.program import Step
@@ -43,19 +43,25 @@ class Family(NamedTuple):
 
     ulysses    under context parallelism, exchange heads for positions around attention instead of gathering keys
     sequence   cut the trunk's positions over the GPUs that share heads
+    argmax     compare logits where they are and gather the best of each GPU, instead of gathering all logits
     """
 
     ulysses: bool = False
     sequence: bool = False
+    argmax: bool = False
 
 
 class Transfer(NamedTuple):
-    """One collective. `elements` is the local size it works on, as Move.size says; `source` the node it carries."""
+    """One collective. `elements` is the local size it works on, as Move.size says; `reader` the node that wants it.
+
+    entry  it happens once where a stack of layers is entered, not in every layer
+    """
 
     kind: str
     group: Group
     elements: Slot
-    source: str
+    reader: str
+    entry: bool = False
 
 
 class LocalStep(NamedTuple):
@@ -167,11 +173,44 @@ class Sharder:
             held, moved = Held(Layout((repeats, ())), step.shape, (AVERAGE, None)), inputs
         else:
             held, moved = self._follow(node, inputs, declared, parts, step.shape, transfers, attends=attends)
+        if self.family.ulysses:
+            held = self._exchanged(index, node, held, transfers, attends=attends)
         self._record(node, step, held, inputs, moved, seen, declared, parts, transfers)
         if node.kept is not None:
             held = self._keep(held, tensor)
         self.held[index] = held
         self.groups.append(node.group)
+
+    def ends(self, graph: Graph) -> tuple[Transfer, ...]:
+        """Return what brings the logits together: everyone must know the chosen token."""
+        found: list[Transfer] = []
+        for index, node in enumerate(graph.nodes):
+            held = self.held[index]
+            if node.role != "head" or node.op.family != "linear" or not held.layout.cuts[-1]:
+                continue
+            if self.family.argmax:  # a value and its place from every GPU
+                pairs = [*self.local_shape(held)[:-1], self.degree(held.layout.cuts[-1]), self.code.constant(2)]
+                found.append(Transfer("all_gather", held.layout.cuts[-1], self.code.product(pairs), node.id))
+                continue
+            want = Layout((*held.layout.cuts[:-1], ()), held.layout.partial)
+            self.versions.pop((index, want), None)
+            self._move(index, held, want, node, found)
+        return tuple(found)
+
+    def _exchanged(self, index: int, node: Node, held: Held, transfers: list[Transfer], *, attends: bool) -> Held:
+        """Around attention heads are cut over context's GPUs too, and positions are whole; behind it, as before."""
+        cuts = list(held.layout.cuts)
+        heads = next((axis for axis, cut in enumerate(cuts) if set(HEADS) <= set(cut)), None)
+        if node.kept is not None:
+            cuts = [ordered(set(cut) - set(CONTEXT)) for cut in cuts]
+            if heads is not None:
+                cuts[heads] = ordered({*HEADS, *CONTEXT})
+        elif attends and not node.op.on_chip and heads is not None:
+            cuts[heads] = HEADS
+            if self.phase == "prefill":
+                cuts[1] = CONTEXT
+        want = Layout(tuple(cuts), held.layout.partial)
+        return held if want == held.layout else self._move(index, held, want, node, transfers)
 
     def _settled(self, source: int, node: Node, transfers: list[Transfer]) -> Held:
         """What comes from another stage or layer arrives as the trunk lies: no sum owed, positions cut or not."""
@@ -181,7 +220,10 @@ class Sharder:
         positions = held.layout.cuts[1]
         if self.family.sequence and self.phase == "prefill":
             positions = ordered({*positions, *HEADS})
-        return self._move(source, held, Layout((held.layout.cuts[0], positions, ())), node, transfers)
+        arriving: list[Transfer] = []
+        settled = self._move(source, held, Layout((held.layout.cuts[0], positions, ())), node, arriving)
+        transfers += [transfer._replace(entry=True) for transfer in arriving]
+        return settled
 
     def _follow(
         self,
@@ -196,7 +238,8 @@ class Sharder:
     ) -> tuple[Held, list[Held]]:
         op = node.op
         if attends and self.family.ulysses:
-            declared = {**declared, "k": ordered({*HEADS, *CONTEXT}), "h": ordered({*HEADS, *CONTEXT})}
+            both = ordered({*HEADS, *CONTEXT})
+            declared = {**declared, **{name: both for name in ("k", "h") if name in op.map.names()}}
         if attends and self.phase == "decode" and not self.family.ulysses:
             op = op._replace(whole=tuple(name for name in op.whole if name != "t"))
         flow = follow(op, [held.layout for held in inputs], declared)

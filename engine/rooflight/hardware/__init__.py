@@ -1,0 +1,5 @@
+"""GPUs as facts with sources."""
+
+from rooflight.hardware.gpu import FACTS, Fact, Gpu, read_gpu
+
+__all__ = ["FACTS", "Fact", "Gpu", "read_gpu"]

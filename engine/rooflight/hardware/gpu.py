@@ -1,0 +1,93 @@
+"""A GPU as facts, each with its unit and its source."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rooflight.spec import Reader
+from rooflight.values import SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+# Fact -> the unit its value is written in.
+FACTS: dict[str, str] = {
+    "memory": "B",
+    "memory_bandwidth": "B/s",
+    "scale_up_bandwidth": "B/s",  # per direction and GPU, inside a domain
+    "scale_up_domain": "GPU",
+    "scale_up_latency": "s",
+    "scale_out_bandwidth": "B/s",
+    "scale_out_latency": "s",
+    "tdp": "W",
+}
+
+
+class Fact(NamedTuple):
+    """One figure of a data sheet. `source` is None where nobody opened one; `copied_from` then says who states it."""
+
+    value: float
+    unit: str
+    source: str | None
+    date: str | None
+    copied_from: str | None
+
+
+class Gpu(NamedTuple):
+    """One kind of GPU; `matmul` gives dense FLOP/s by operand format."""
+
+    name: str
+    facts: Mapping[str, Fact]
+    matmul: Mapping[str, Fact]
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of memory."""
+        return int(self.facts["memory"].value)
+
+
+def read_gpu(section: Any, place: str) -> Gpu:
+    """Check one GPU file for form. Raises SpecError at the first fault."""
+    reader = Reader(section, "", place)
+    name = reader.text("name")
+    facts = {key: _fact(reader.sub(key), unit) for key, unit in FACTS.items() if key in reader.section}
+    for key in FACTS:
+        reader.any(key, None)
+    if "memory" not in facts:
+        raise SpecError(
+            "missing-key", reader.where(), "memory: a value in B with its source", "no such key", "add memory"
+        )
+    matmul: dict[str, Fact] = {}
+    if "matmul" in reader.section:
+        rates = reader.sub("matmul")
+        matmul = {form: _fact(rates.sub(form), "FLOP/s") for form in rates.names()}
+    else:
+        reader.any("matmul", None)
+    reader.done()
+    return Gpu(name, facts, matmul)
+
+
+def _fact(reader: Reader, unit: str) -> Fact:
+    value = reader.any("value")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e21:  # noqa: PLR2004
+        raise SpecError(
+            "wrong-type", reader.where("value"), f"a number of {unit} from 0", repr(value), "correct the value"
+        )
+    fact = Fact(
+        value,
+        reader.word("unit", (unit,)),
+        reader.maybe_text("source"),
+        reader.maybe_text("date"),
+        reader.maybe_text("copied_from"),
+    )
+    reader.any("source", None)
+    if fact.source is None and fact.copied_from is None:
+        raise SpecError(
+            "unsourced",
+            reader.where(),
+            "source, or copied_from where nobody opened one",
+            "neither",
+            "say where it is from",
+        )
+    reader.done()
+    return fact
