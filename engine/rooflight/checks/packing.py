@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rooflight.checks.finding import Finding, from_error
-from rooflight.checks.subject import names_of
+from rooflight.checks.weight import first_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from rooflight.checks.subject import Subject
 
 GUARD = "packing"
-_SHOWN = 12
 
 
 def packing(subject: Subject) -> Iterator[Finding]:
@@ -37,21 +36,21 @@ def packing(subject: Subject) -> Iterator[Finding]:
             )
     if subject.stored is None:
         return
-    shown = 0
-    for row in (*subject.claims, *subject.allowed.values()):
-        for name in names_of(row):
-            stored = subject.stored.get(name)
-            if stored is None or (stored.dtype == row.dtype and stored.shape == row.shape):
-                continue
-            shown += 1
-            if shown > _SHOWN:
-                return
+    stored = subject.stored
+    for row, names in (*subject.named_claims, *subject.named_allowed):
+        wrong = [
+            name
+            for name in names
+            if name in stored and (stored[name].dtype != row.dtype or stored[name].shape != row.shape)
+        ]
+        if wrong:
+            held = stored[wrong[0]]
             yield Finding(
                 "tensor-packing",
                 GUARD,
                 True,
-                name,
-                f"{stored.dtype} {list(stored.shape)}",
+                first_of(wrong),
+                f"{held.dtype} {list(held.shape)}",
                 f"{row.dtype} {list(row.shape)}, from {row.node or 'a buffer'}",
                 "correct the format in specs/quant, checkpoint.dtypes, or the axes of the op",
             )

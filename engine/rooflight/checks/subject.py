@@ -63,6 +63,16 @@ class Subject:
         rows = (*buffer_rows(self.model), *tied_rows(self.model, self.facts))
         return {row.name: row for row in rows}
 
+    @cached_property
+    def named_claims(self) -> tuple[tuple[TensorRow, tuple[str, ...]], ...]:
+        """Every claim with the full names of its tensors."""
+        return tuple((row, names_of(row)) for row in self.claims)
+
+    @cached_property
+    def named_allowed(self) -> tuple[tuple[TensorRow, tuple[str, ...]], ...]:
+        """The same of what may be held besides."""
+        return tuple((row, names_of(row)) for row in self.allowed.values())
+
     def holds(self, row: TensorRow) -> bool:
         """Say whether the checkpoint holds what a row stands for."""
         stored = self.stored or {}

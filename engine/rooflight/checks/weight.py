@@ -6,86 +6,87 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from rooflight.checks.finding import Finding
-from rooflight.checks.subject import names_of
+from rooflight.truth import expand
 from rooflight.values import BITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rooflight.checks.subject import Subject
     from rooflight.derive import TensorRow
+    from rooflight.truth import Row
 
 GUARD = "weight"
-_SHOWN = 12  # findings of one kind; a wrong width shows in every layer
 
 
 def weight(subject: Subject) -> Iterator[Finding]:
-    """Compare names, elements and bytes, tensor by tensor, then the whole payload."""
-    if subject.stored is None:
+    """Compare names, elements and bytes, tensor by tensor, then the whole payload.
+
+    A wrong width shows in every layer: what one row of names has in common is one finding.
+    """
+    stored = subject.stored
+    if stored is None:
         return
     claimed: dict[str, TensorRow] = {}
-    twice = 0
-    for row in subject.claims:
-        for name in names_of(row):
-            if name in claimed and twice < _SHOWN:
-                twice += 1
-                yield _finding(
-                    "tensor-claimed-twice",
-                    name,
-                    "one node per tensor",
-                    f"{claimed[name].node} and {row.node}",
-                    "correct checkpoint.modules",
-                )
-            claimed[name] = row
-    allowed = {name: row for row in subject.allowed.values() for name in names_of(row)}
-    missing = [name for name in claimed if name not in subject.stored]
-    for name in missing[:_SHOWN]:
-        yield _finding(
-            "tensor-missing",
-            name,
-            f"a stored tensor for {claimed[name].node}",
-            _more(missing),
-            "correct checkpoint.modules, or remove the node",
-        )
-    unclaimed = [name for name in subject.stored if name not in claimed and name not in allowed]
-    for name in unclaimed[:_SHOWN]:
-        row = subject.stored[name]
-        yield _finding(
-            "tensor-unclaimed",
-            name,
-            "a node that claims it",
-            f"{row.dtype} {list(row.shape)}; {_more(unclaimed)}",
-            "add the node that stores it, or map its name in checkpoint.modules",
-        )
-    wrong = [
-        (name, row, subject.stored[name])
-        for name, row in {**allowed, **claimed}.items()
-        if name in subject.stored and prod(row.shape) != prod(subject.stored[name].shape)
-    ]
-    for name, row, stored in wrong[:_SHOWN]:
-        yield _finding(
-            "tensor-elements",
-            name,
-            f"{prod(stored.shape):,} elements, {list(stored.shape)}",
-            f"{prod(row.shape):,}, {list(row.shape)}, from {row.node or 'a buffer'}",
-            "correct the widths of the node",
-        )
-    mine = sum(prod(row.shape) * BITS[row.dtype] // 8 for row in claimed.values())
-    mine += sum(prod(row.shape) * BITS[row.dtype] // 8 for name, row in allowed.items() if name in subject.stored)
-    theirs = sum(prod(row.shape) * BITS[row.dtype] // 8 for row in subject.stored.values())
+    for row, names in subject.named_claims:
+        twice = [name for name in names if name in claimed]
+        if twice:
+            got = f"{claimed[twice[0]].node} and {row.node}"
+            yield _finding("tensor-claimed-twice", twice, "one node per tensor", got, "correct checkpoint.modules")
+        claimed.update(dict.fromkeys(names, row))
+    for row, names in subject.named_claims:
+        missing = [name for name in names if name not in stored]
+        if missing:
+            fix = "correct checkpoint.modules, or remove the node"
+            yield _finding("tensor-missing", missing, f"a stored tensor for {row.node}", "none", fix)
+    allowed = {name: row for row, names in subject.named_allowed for name in names}
+    for pattern in subject.rows or ():
+        unclaimed = [one.name for one in expand((pattern,), subject.model.id)]
+        unclaimed = [name for name in unclaimed if name not in claimed and name not in allowed]
+        if unclaimed:
+            fix = "add the node that stores it, or map its name in checkpoint.modules"
+            got = f"none; it is {pattern.dtype} {list(pattern.shape)}"
+            yield _finding("tensor-unclaimed", unclaimed, "a node that claims it", got, fix)
+    for row, names in (*subject.named_allowed, *subject.named_claims):
+        yield from _sizes(row, names, stored)
+    mine = _bytes(claimed.values())
+    mine += _bytes(row for name, row in allowed.items() if name in stored and name not in claimed)
+    theirs = _bytes(stored.values())
     if mine != theirs:
-        yield _finding(
+        yield Finding(
             "payload-bytes",
+            GUARD,
+            True,
             "checkpoint",
             f"{theirs:,} bytes",
             f"{mine:,} bytes ({mine - theirs:+,})",
-            "the tensors above say where they differ",
+            "other findings say where they differ",
         )
 
 
-def _more(names: list[str]) -> str:
-    return "none" if len(names) == 1 else f"none, nor for {len(names) - 1:,} others"
+def _sizes(row: TensorRow, names: Sequence[str], stored: Mapping[str, Row]) -> Iterator[Finding]:
+    mine = prod(row.shape)
+    wrong = [name for name in names if name in stored and prod(stored[name].shape) != mine]
+    if wrong:
+        shape = stored[wrong[0]].shape
+        yield _finding(
+            "tensor-elements",
+            wrong,
+            f"{prod(shape):,} elements, {list(shape)}",
+            f"{mine:,}, {list(row.shape)}, from {row.node or 'a buffer'}",
+            "correct the widths of the node",
+        )
 
 
-def _finding(code: str, where: str, expected: str, got: str, fix: str) -> Finding:
-    return Finding(code, GUARD, True, where, expected, got, fix)
+def _bytes(rows: Iterable[TensorRow | Row]) -> int:
+    return sum(prod(row.shape) * BITS[row.dtype] // 8 for row in rows)
+
+
+def _finding(code: str, names: Sequence[str], expected: str, got: str, fix: str) -> Finding:
+    return Finding(code, GUARD, True, first_of(names), expected, got, fix)
+
+
+def first_of(names: Sequence[str]) -> str:
+    """Return the first of some tensors, and how many more there are."""
+    more = len(names) - 1
+    return names[0] + (f" and {more:,} more" if more else "")
