@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.dims import LEADING
-from rooflight.layout.layout import Layout, ordered
+from rooflight.layout.layout import Layout
 from rooflight.layout.mesh import Group
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def follow(op: Op, operands: Sequence[Layout], declared: Mapping[str, Group]) ->
 
     def take(cut: Group) -> Group:
         """A mesh axis cuts one axis of an op only; who comes second goes without."""
-        mine = ordered(set(cut) - used)
+        mine = tuple(axis for axis in cut if axis not in used)
         used.update(mine)
         return mine
 

@@ -5,6 +5,7 @@ A partial tensor has the shape of the whole one; only its state says that a sum 
 
 from __future__ import annotations
 
+from itertools import permutations, takewhile
 from typing import NamedTuple
 
 from rooflight.layout.mesh import AXES, Group
@@ -13,7 +14,8 @@ from rooflight.layout.mesh import AXES, Group
 class Layout(NamedTuple):
     """The state of one tensor.
 
-    cuts     per tensor axis, the mesh axes that cut it; outermost of a merged axis is what is cut
+    cuts     per tensor axis, the mesh axes that cut it, outermost first: the first cuts the axis into blocks, the next
+             cuts each block. Of a merged axis its outermost part is what is cut
     partial  mesh axes over which a sum is owed
     """
 
@@ -55,43 +57,58 @@ def redistribute(have: Layout, want: Layout) -> tuple[Move, ...]:
     """Return the collectives that bring a tensor from one layout to another, the ones that shrink it first.
 
     Taking one's slice of a replicated tensor, and keeping a whole value on one GPU of a partial group, move nothing.
-    Axes that make the same step step together: a product group is one collective.
+    Axes that make the same step step together: a product group is one collective. Only the innermost of the mesh axes
+    that cut an axis can come or go: without an outer one a GPU would hold scattered pieces instead of a block. Where
+    an outer one must, the inner ones are gathered with it, and everyone takes its slice again.
     """
     moves: list[Move] = []
-    cuts = [set(cut) for cut in have.cuts]
-    partial = set(have.partial)
-    target = {axis: index for index, cut in enumerate(want.cuts) for axis in cut}
-    home = {axis: index for index, cut in enumerate(have.cuts) for axis in cut}
+    cuts = list(have.cuts)
+    partial = have.partial
 
     def now() -> Layout:
-        return Layout(tuple(ordered(cut) for cut in cuts), frozenset(partial))
+        return Layout(tuple(cuts), partial)
 
-    for axis in AXES:  # replicated here, cut there: everyone already holds its slice
-        if axis in target and axis not in home and axis not in partial:
-            cuts[target[axis]].add(axis)
-    for index in range(len(cuts)):
-        group = {axis for axis in partial - want.partial if target.get(axis) == index}
-        if group:
-            moves.append(Move("reduce_scatter", ordered(group), now()))
-            partial -= group
-            cuts[index] |= group
-    for source in range(len(cuts)):
+    def comes(index: int, among: frozenset[str]) -> Group:
+        """The mesh axes among some that `want` has directly inside what cuts an axis now."""
+        held, aim = cuts[index], want.cuts[index]
+        if aim[: len(held)] != held:
+            return ()
+        return tuple(takewhile(among.__contains__, aim[len(held) :]))
+
+    def slices() -> None:
+        busy = partial.union(*cuts)
         for index in range(len(cuts)):
-            group = {
-                axis
-                for axis in cuts[source]
-                if source != index and home.get(axis) == source and target.get(axis) == index
-            }
-            if group:
-                moves.append(Move("all_to_all", ordered(group), now()))
-                cuts[source] -= group
-                cuts[index] |= group
+            cuts[index] += comes(index, frozenset(AXES) - busy)
+
+    slices()
+    for index in range(len(cuts)):
+        group = comes(index, partial - want.partial)
+        if group:
+            moves.append(Move("reduce_scatter", group, now()))
+            partial -= frozenset(group)
+            cuts[index] += group
+            slices()
+    for source, index in permutations(range(len(cuts)), 2):
+        given = cuts[source][len(_shared(cuts[source], want.cuts[source])) :]
+        group = comes(index, frozenset(given))
+        if group and cuts[source][-len(group) :] == group:
+            moves.append(Move("all_to_all", group, now()))
+            cuts[source] = cuts[source][: -len(group)]
+            cuts[index] += group
+            slices()
     owed = partial - want.partial
     if owed:
         moves.append(Move("all_reduce", ordered(owed), now()))
         partial -= owed
-    group = {axis for index, cut in enumerate(cuts) for axis in cut if target.get(axis) != index}
-    if group:
-        cuts = [cut - group for cut in cuts]
-        moves.append(Move("all_gather", ordered(group), now()))
+        slices()
+    kept = [_shared(cut, aim) for cut, aim in zip(cuts, want.cuts, strict=True)]
+    gone = {axis for cut, keep in zip(cuts, kept, strict=True) for axis in cut[len(keep) :]}
+    if gone:
+        cuts = kept
+        moves.append(Move("all_gather", ordered(gone), now()))
     return tuple(moves)
+
+
+def _shared(cut: Group, aim: Group) -> Group:
+    """Return the outer mesh axes that two cuts of one axis share."""
+    return tuple(mine for mine, _ in takewhile(lambda pair: pair[0] == pair[1], zip(cut, aim, strict=False)))

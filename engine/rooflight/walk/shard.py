@@ -219,7 +219,7 @@ class Sharder:
             return held
         positions = held.layout.cuts[1]
         if self.family.sequence and self.phase == "prefill":
-            positions = ordered({*positions, *HEADS})
+            positions = (*(axis for axis in positions if axis not in HEADS), *HEADS)
         arriving: list[Transfer] = []
         settled = self._move(source, held, Layout((held.layout.cuts[0], positions, ())), node, arriving)
         transfers += [transfer._replace(entry=True) for transfer in arriving]
@@ -290,7 +290,7 @@ class Sharder:
         """Send rows to their experts: gather tokens where experts are cut over them, exchange them elsewhere."""
         tokens, picks = inputs
         whole = replicated(len(tokens.shape)).cuts
-        front = tuple(ordered(set(cut) - set(EXPERT_WIDTH)) for cut in tokens.layout.cuts[:-1])
+        front = _without(EXPERT_WIDTH, tokens.layout.cuts[:-1])
         want = Layout((*front, *whole[len(front) :]))
         tokens = self._move(node.inputs[0], tokens, want, node, transfers)
         picks = self._move(node.inputs[1], picks, want, node, transfers)
@@ -316,8 +316,8 @@ class Sharder:
         group = ordered((tokens - set(EXPERT_WIDTH)) & set(EXPERTS))
         if group:
             self._transfer(Move("all_to_all", group, sent), routed, node, transfers)
-        partial = frozenset(owed | {"tp_r", "tp_e"})
-        gathered = Layout((*(ordered(set(cut) - set(EXPERT_WIDTH)) for cut in front), ()), partial)
+        partial = frozenset(owed | ({"tp_r", "tp_e"} - tokens))
+        gathered = Layout((*_without(EXPERT_WIDTH, front), ()), partial)
         held = Held(gathered, shape, (*weights.parts[:-1], None))
         target = Layout((*front, ()), partial - tokens)
         for move in redistribute(gathered, target):
@@ -439,6 +439,10 @@ class Sharder:
         """Return the axis of positions of what a node keeps."""
         new = self.code.symbol("s_q")
         return step.shape.index(new) if new in step.shape else 1
+
+
+def _without(axes: Group, cuts: Sequence[Group]) -> tuple[Group, ...]:
+    return tuple(tuple(axis for axis in cut if axis not in axes) for cut in cuts)
 
 
 def _factors(tree: Tree) -> list[Tree]:
