@@ -1,7 +1,8 @@
 """Runs what documentation shows: commands and their output, Python sessions, and the files a page tells to write.
 
-A block's fence says what it is: ```console holds commands after `$ ` and what they print, ```pycon a Python session,
-and `title="PATH"` on any fence a file that later blocks of the page find in the working folder.
+A block's fence says what it is: ```console holds commands after `$ ` and what they print, ```python a program,
+```pycon a Python session, and `title="PATH"` on any fence a file that later blocks of the page find in the working
+folder.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from click.testing import CliRunner
 
-from rooflight.edge import cli, front
+from rooflight.edge import cli, front, sources, validate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -117,11 +118,19 @@ class Workshop:
 def workshop() -> Iterator[Workshop]:
     """A Workshop whose folder is the working folder while the block runs."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        front.catalog.cache_clear()
+        here, sources.sources_folder = sources.sources_folder, lambda: Path(folder, ".sources")
+        _forget()
         try:
             yield Workshop(Path(folder))
         finally:
-            front.catalog.cache_clear()
+            sources.sources_folder = here
+            _forget()
+
+
+def _forget() -> None:
+    # A page must not depend on whether `make sources` has run, nor on the page before it.
+    front.catalog.cache_clear()
+    validate._texts.cache_clear()  # noqa: SLF001 - as nobody but this page has another folder of texts
 
 
 def recorded(page: str) -> str:
@@ -133,6 +142,8 @@ def recorded(page: str) -> str:
         for block in blocks(page):
             if block.title:
                 shop.write(block)
+            elif block.language == "python":
+                shop.execute(block, "page")
             elif block.language == "console":
                 made += [*lines[copied : block.first], *shop.recorded(block)]
                 copied = block.first + len(block.lines)
