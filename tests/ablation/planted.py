@@ -191,9 +191,7 @@ def plant(fault):
     quotes = "\n".join(anchor.quote for spec in library().models.values() for anchor in spec.anchors)
     text = f'r"""\n{quotes}\n"""\n{LAYER}'
     files = {anchor.file for anchor in model.spec.anchors} | {model.spec.source}
-    subject = Subject(
-        model, api.numbers(model, api.step_size(model)), rows, dict.fromkeys(files, text), published
-    )
+    subject = Subject(model, api.numbers(model, api.step_size(model)), rows, dict.fromkeys(files, text), published)
     tensor_rows(model, subject.facts)  # as every command does: a graph that does not hold together is refused here
     _ = subject.programs
     return subject

@@ -1,0 +1,7 @@
+"""Lets the tests here plant faults, and import what stands beside them."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "ablation")]
