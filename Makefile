@@ -2,25 +2,30 @@
 
 PY       := .venv/bin/python
 SITE_DIR ?= site
+SITE_URL ?=
 JOBS     ?= 2
 ARGS     ?=
 
 export PYTHON
 
 .DEFAULT_GOAL := help
-.PHONY: help site serve test unit lint format docs bench sources checkpoints lock browser clean
+.PHONY: help site serve validate test unit lint format docs bench sources checkpoints lock browser clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
 
 site: ## build the whole site into site/
 	@sh tools/venv.sh site
-	@.venv/bin/rooflight build --out $(SITE_DIR) --jobs $(JOBS)
+	@PYTHON=$(PY) sh tools/sources.sh
+	@.venv/bin/rooflight build --out $(SITE_DIR) --jobs $(JOBS) $(if $(SITE_URL),--site-url '$(SITE_URL)')
 	@echo "Built $(SITE_DIR)/. View it with: make serve (or .venv/bin/rooflight serve)"
 
 serve: ## show site/ in a browser on this machine
 	@sh tools/venv.sh site
 	@.venv/bin/rooflight serve $(ARGS)
+
+validate: sources ## hold every spec against facts outside the project (ARGS=ORG/NAME for one)
+	@.venv/bin/rooflight validate $(ARGS)
 
 test: lint sources checkpoints ## lint, types, architecture and all tests
 	@$(PY) -m pytest -n $(JOBS) --dist loadgroup $(ARGS)

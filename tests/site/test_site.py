@@ -116,6 +116,19 @@ def test_without_prose_there_is_no_section(tmp_path):
     assert "Docs" not in (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
 
 
+def test_the_page_for_wrong_addresses_knows_where_the_site_stands(tmp_path, models):
+    build(
+        tmp_path / "site",
+        inspections=models[:1],
+        docs=tmp_path / "none",
+        quiet=True,
+        site_url="https://lab.example/repo",
+    )
+    links = re.findall(r'(?:href|src)="([^"]+)"', (tmp_path / "site" / "404.html").read_text(encoding="utf-8"))
+    assert [link for link in links if not link.startswith(("/repo/", "#", "data:", "https://lab.example/repo/"))] == []
+    assert any(re.fullmatch(r"/repo/assets/\w+/base\.css", link) for link in links)
+
+
 def test_building_twice_gives_the_same_bytes(site, tmp_path, docs, models):
     build(tmp_path / "again", inspections=models, docs=docs, quiet=True)
     dated = {"sitemap.xml", "sitemap.xml.gz"}  # MkDocs writes the day into them

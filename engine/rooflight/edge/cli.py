@@ -330,6 +330,8 @@ def build(specs: str | None, out: str, jobs: int, site_url: str | None, *, quiet
         raise click.ClickException(str(error)) from None
     stages = ", ".join(f"{stage} {seconds:.1f} s" for stage, seconds in report.seconds.items())
     click.echo(f"{report.models} models, {report.pages} pages, {screen.size(report.bytes)} in {out} ({stages})")
+    for line in report.left_out:
+        click.echo(f"left out: {line}", err=True)
     click.echo(f"view it with: rooflight serve {out}")
 
 
