@@ -61,6 +61,8 @@ class _Reader(HTMLParser):
         values = dict(attrs)
         if anchor := values.get("id") or (tag == "a" and values.get("name")):
             self.anchors.add(str(anchor))
+        if tag == "link" and values.get("rel") == "canonical":
+            return  # says where the page stands when it is published; nothing is loaded from there
         self.links += [(tag, link) for name in _LINKED.get(tag, ()) if (link := values.get(name))]
 
 

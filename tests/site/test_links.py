@@ -71,6 +71,7 @@ def test_the_checker_passes_what_is_fine(tmp_path):
     )
     (tmp_path / "index.html").write_text(
         '<p id="top"></p><a href="other/#here">x</a><a href="other/?q=1">x</a><a href="mailto:x@y">m</a>'
+        '<link rel="canonical" href="https://lab.example/repo/">'
     )
     assert list(links.faults(tmp_path)) == []
 
