@@ -17,6 +17,7 @@ from docs_markdown import code, codes, page, sentence, table
 from rooflight.dims import RUN
 from rooflight.edge.library import open_catalog
 from rooflight.expr import print_tree
+from rooflight.hardware import FACTS
 from rooflight.ops import OPS
 
 if TYPE_CHECKING:
@@ -357,6 +358,20 @@ def _texts(value: Any) -> Iterator[str]:
     elif dataclasses.is_dataclass(value):
         for field in dataclasses.fields(value):
             yield from _texts(getattr(value, field.name))
+
+
+def gpu_facts() -> str:
+    """The facts a GPU file may hold."""
+    return table(("fact", "unit"), [(code(name), code(unit)) for name, unit in FACTS.items()])
+
+
+def profiles() -> str:
+    """Every precision profile."""
+    rows = [
+        (code(p.name), p.doc, code(p.weights), code(p.activations or ""), code(p.operands or ""), code(p.cache or ""))
+        for p in LIBRARY.precisions.values()
+    ]
+    return table(("profile", "what it is", "weights", "activations", "operands", "cache"), rows)
 
 
 def coverage() -> str:

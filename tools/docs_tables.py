@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("engine", "builder", "tools")]
 
 import docs_blocks  # noqa: E402 - found through the path above
 import docs_code  # noqa: E402
+import docs_layout  # noqa: E402
 import docs_specs  # noqa: E402
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ PARTS: dict[str, Callable[[], str]] = {
     "elementwise": docs_specs.elementwise,
     "functions": docs_code.functions,
     "figures": docs_code.figures,
+    "gpu_facts": docs_specs.gpu_facts,
+    "profiles": docs_specs.profiles,
+    **docs_layout.PARTS,
 }
 _PART = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
