@@ -49,6 +49,7 @@ format: ## let ruff format the code and apply its safe fixes
 docs: ## write the generated parts of docs/ and README.md again
 	@sh tools/venv.sh test
 	@$(PY) tools/docs_tables.py $(ARGS)
+	@$(PY) tools/guards_table.py $(ARGS)
 
 bench: ## measure, with a time per model (reports, gates nothing)
 	@sh tools/venv.sh test
