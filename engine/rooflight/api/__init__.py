@@ -15,7 +15,7 @@ from rooflight.api.formula import (
 )
 from rooflight.api.inspect import inspect, shape_words
 from rooflight.api.memory import USABLE, Deployed, deployment, kernels, memory, stages
-from rooflight.api.plans import Verdict, parse_plan, plan_words, plans, refusals
+from rooflight.api.plans import Verdict, nearest_plan, parse_plan, plan_words, plans, refusals
 from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
@@ -63,6 +63,7 @@ __all__ = [
     "kernels",
     "memory",
     "model_row",
+    "nearest_plan",
     "numbers",
     "parse_key",
     "parse_plan",

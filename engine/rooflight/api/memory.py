@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rooflight.analysis import Analysis, evaluate
 from rooflight.api.binding import numbers, step_size
 from rooflight.api.formula import json_number
-from rooflight.api.plans import plan_words, refusals
+from rooflight.api.plans import UNLAID, nearest_plan, plan_words, refusals
 from rooflight.derive.device import Collective, Device, device, peak_activations
 from rooflight.graph import expand
 from rooflight.layout import Plan, degrees
 from rooflight.spec import storage_under
+from rooflight.values import SpecError
 from rooflight.walk import Family, Program, compile_graph
 
 if TYPE_CHECKING:
@@ -285,10 +286,20 @@ def _sent_on(deployed: Deployed) -> dict[str, Any]:
 
 
 def deployment(model: Model, plan: Plan) -> dict[str, Any]:
-    """Return a plan with its GPUs and why it could not run, if so: it is evaluated all the same, and marked."""
+    """Return a plan with its GPUs and why it could not run, if so: it is evaluated all the same, and marked.
+
+    SpecError, naming the nearest plan that can run, where experts cannot even be laid over the GPUs of a stage, or
+    there are more stages than layers.
+    """
+    reasons = refusals(model, plan)
+    nearest = plan_words(nearest_plan(model, plan)) if reasons else None
+    for error in reasons:
+        if error.code in UNLAID:
+            raise SpecError(error.code, error.where, error.expected, error.got, f"the nearest plan is {nearest}")
     return {
         "plan": plan_words(plan),
         "gpus": plan.gpus,
-        "valid": not refusals(model, plan),
-        "refusals": [error.as_json() for error in refusals(model, plan)],
+        "valid": not reasons,
+        "refusals": [error.as_json() for error in reasons],
+        "nearest": nearest,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.layout import Plan, degrees
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from rooflight.spec import Model
 
 MAX_GPUS = 4_096
+UNLAID = ("plan-layout", "plan-stages")  # nothing could be evaluated
 _FIELDS = Plan._fields
-VOCAB_MULTIPLE = 64  # frameworks pad the vocabulary to a multiple of this per GPU
 
 
 class Verdict(NamedTuple):
@@ -58,7 +59,8 @@ def refusals(model: Model, plan: Plan) -> tuple[SpecError, ...]:
     found += _heads(model, plan)
     found += _experts(model, plan)
     found += _blocks(model, plan)
-    layers = sum(map(len, model.layers.values()))
+    drafts = {stage.name for stage in model.spec.stages if stage.part == "draft"}
+    layers = sum(len(run) for name, run in model.layers.items() if name not in drafts)
     if plan.pp > max(layers, 1):
         found.append(
             SpecError(
@@ -136,19 +138,46 @@ def _divisor(whole: int, near: int) -> int:
 
 
 def plans(model: Model, gpus: int) -> tuple[Verdict, ...]:
-    """Return every plan of a number of GPUs over dp, tp, cp, pp and experts, the valid ones first."""
+    """Return every plan of a replica on some GPUs: valid ones first, and of those the ones that repeat no expert.
+
+    SpecError for a number of GPUs out of bounds.
+    """
     if not 1 <= gpus <= MAX_GPUS:
         raise SpecError("bad-plan", "gpus", f"a whole number from 1 to {MAX_GPUS}", str(gpus), "choose fewer")
+    found = [Verdict(plan, refusals(model, plan)) for plan in _shapes(gpus, experts=_has_experts(model))]
+    return tuple(sorted(found, key=lambda verdict: (len(verdict.refusals) > 0, *_rank(verdict.plan))))
+
+
+def nearest_plan(model: Model, plan: Plan) -> Plan:
+    """Return the valid plan of as many GPUs whose degrees differ least from another's, as ratios."""
+    shapes = (one._replace(replicas=plan.replicas) for one in _shapes(_replica(plan), experts=_has_experts(model)))
+    ranked = sorted(shapes, key=lambda one: (_distance(one, plan), *_rank(one)))
+    return next(one for one in ranked if not refusals(model, one))  # attn_dp over all GPUs always is
+
+
+def _shapes(gpus: int, *, experts: bool) -> Iterator[Plan]:
     divisors = [d for d in range(1, gpus + 1) if gpus % d == 0]
-    experts = isinstance(model.dims.get("n_experts"), int)
-    found: list[Verdict] = []
-    for dp, tp, cp in product(divisors, divisors, divisors):
-        if gpus % (dp * tp * cp):
-            continue
-        pp = gpus // (dp * tp * cp)
+    for dp, tp, cp in product(divisors, repeat=3):
         stage = dp * tp * cp
-        spreads = [(ep, stage // ep) for ep in divisors if stage % ep == 0] if experts else [(1, 1)]
-        for ep, etp in spreads:
-            plan = Plan(dp, tp, cp, ep, etp, pp)
-            found.append(Verdict(plan, refusals(model, plan)))
-    return tuple(sorted(found, key=lambda verdict: (len(verdict.refusals) > 0, verdict.plan)))
+        if gpus % stage:
+            continue
+        inside = [d for d in divisors if stage % d == 0] if experts else [1]
+        for ep, etp in product(inside, repeat=2):
+            if stage % (ep * etp) == 0:
+                yield Plan(dp, tp, cp, ep, etp, gpus // stage)
+
+
+def _has_experts(model: Model) -> bool:
+    return isinstance(model.dims.get("n_experts"), int)
+
+
+def _replica(plan: Plan) -> int:
+    return min(plan.stage_gpus * plan.pp, MAX_GPUS)
+
+
+def _rank(plan: Plan) -> tuple[int, Plan]:
+    return plan.stage_gpus // max(plan.ep * plan.etp, 1), plan
+
+
+def _distance(one: Plan, other: Plan) -> float:
+    return sum(abs(log2(mine / theirs)) for mine, theirs in zip(one, other, strict=True))

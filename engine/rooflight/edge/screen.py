@@ -155,6 +155,8 @@ def estimate(result: dict[str, Any]) -> None:
     )
     for refusal in deployed["refusals"]:
         console.print(f"[yellow]cannot run[/] {escape(refusal['expected'])}; got {escape(refusal['got'])}")
+    if deployed["nearest"]:
+        console.print(f"[yellow]the nearest plan that can run[/] {escape(deployed['nearest'])}")
     if not held["fits"]:
         console.print("[yellow]does not fit: priced all the same[/]")
     table = _table("memory of the fullest GPU", ">")

@@ -14,6 +14,7 @@ from rooflight.layout.mesh import (
     Plan,
     degrees,
 )
+from rooflight.layout.vocabulary import vocabulary_rows
 
 __all__ = [
     "AXES",
@@ -33,4 +34,5 @@ __all__ = [
     "ordered",
     "redistribute",
     "replicated",
+    "vocabulary_rows",
 ]

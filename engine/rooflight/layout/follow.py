@@ -33,6 +33,8 @@ def follow(op: Op, operands: Sequence[Layout], declared: Mapping[str, Group]) ->
     names: dict[str, Group] = {}
     leading: tuple[Group, ...] | None = None
     used: set[str] = set()
+    # Of merged axes the outermost is cut: without a part of an inner one a GPU would hold no block of the whole.
+    whole = {*op.whole, *(name for axes in (*op.map.inputs, op.map.output) for axis in axes for name in axis[1:])}
 
     def take(cut: Group) -> Group:
         """A mesh axis cuts one axis of an op only; who comes second goes without."""
@@ -42,16 +44,14 @@ def follow(op: Op, operands: Sequence[Layout], declared: Mapping[str, Group]) ->
 
     for name, cut in declared.items():
         if name not in op.carries:
-            names[name] = () if name in op.whole else take(cut)
+            names[name] = () if name in whole else take(cut)
     split = [_split(axes, layout) for axes, layout in zip(op.map.inputs, operands, strict=True)]
     for axes, (front, cuts) in zip(op.map.inputs, split, strict=True):
         if axes[:1] == (LEADING,) and leading is None:
             leading = tuple(take(cut) for cut in front)
         for axis, cut in zip(_named(axes), cuts, strict=True):
             if axis and axis[0] not in names:
-                names[axis[0]] = () if axis[0] in op.whole else take(cut)
-            for inner in axis[1:]:
-                names.setdefault(inner, ())
+                names[axis[0]] = () if axis[0] in whole else take(cut)
     front = leading or ()
     names |= {name: names.get(source, ()) for name, source in op.carries.items()}
     partial = _partial(op, operands, names, front)

@@ -64,7 +64,7 @@ def degrees(plan: Plan) -> dict[str, int]:
     cp_e = rest // dp_e if dp_e and rest % dp_e == 0 else 0
     if not dp_e or not cp_e or plan.cp % cp_e:
         raise SpecError(
-            "plan-experts",
+            "plan-layout",
             "plan",
             f"ep × etp that divides into attn_dp {plan.attn_dp} × cp {plan.cp} × attn_tp {plan.attn_tp}",
             f"ep {plan.ep} × etp {plan.etp}",

@@ -106,6 +106,7 @@ CODES: dict[str, str] = {
     "spec-exists": "A spec, or a file of that name, is there already.",
     # Plans
     "bad-plan": "A plan or a number of GPUs that cannot be read.",
+    "plan-layout": "Experts whose degrees do not divide into the GPUs of a stage.",
     "plan-heads": "Attention heads that do not divide among the GPUs.",
     "plan-experts": "Experts that do not divide among the GPUs, or are not there.",
     "plan-width": "A width of a feed-forward network that does not divide among the GPUs.",

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from rooflight.walk.program import Step
     from rooflight.walk.shapes import Shape
 
-AVERAGE = -1  # instead of parts: an axis of rows that experts share out, an average and not a count
+# Instead of parts:
+AVERAGE = -1  # an axis of rows that experts share out, an average and not a count
+PADDED = -2  # an axis of the vocabulary
 
 
 class Family(NamedTuple):
@@ -120,6 +122,8 @@ class Sharder:
         code = self.code
         if parts == AVERAGE:
             return code.call("/", length, self.degree(cut))
+        if parts == PADDED:
+            return code.call("vocabulary_rows", length, self.degree(cut))
         if parts is None or parts == length:
             return code.call("ceil_div", length, self.degree(cut))
         pieces = code.call("ceil_div", parts, self.degree(cut))
@@ -130,15 +134,17 @@ class Sharder:
         cuts = (layout or held.layout).cuts
         return tuple(self.local(n, cut, p) for n, cut, p in zip(held.shape, cuts, held.parts, strict=True))
 
-    def _cut_of(self, tree: Tree, role: str) -> tuple[Group, Tree | None]:
-        """Return what cuts a length, by the dims table: the group, and the number of pieces where it is not free."""
+    def _cut_of(self, tree: Tree, role: str) -> tuple[Group, Slot | None]:
+        """Return what cuts a length, by the dims table, and its parts."""
         factors = _factors(tree)
         named = [f for f in factors if isinstance(f, str) and f in self.shards]
         if len(named) != 1:
             return (), None
         shard = self.shards[named[0]]
         if shard == "heads":
-            return HEADS, named[0]
+            return HEADS, self.code.lower(named[0], {})
+        if shard == "vocabulary":
+            return HEADS, PADDED
         if shard == "width" and role == "expert":
             return EXPERT_WIDTH, None
         return HEADS, None
@@ -160,8 +166,7 @@ class Sharder:
         for name, tree in node.dims.items():
             cut, pieces = self._cut_of(node.cuts.get(name, tree), node.role)
             if cut:
-                declared[name] = cut
-                parts[name] = None if pieces is None else self.code.lower(pieces, {})
+                declared[name], parts[name] = cut, pieces
         attends = "pairs" in node.op.counts
         if node.op.name == "dispatch":
             held, moved = self._dispatch(node, inputs, step.shape, transfers)
@@ -173,6 +178,9 @@ class Sharder:
             held, moved = Held(Layout((repeats, ())), step.shape, (AVERAGE, None)), inputs
         else:
             held, moved = self._follow(node, inputs, declared, parts, step.shape, transfers, attends=attends)
+        apart = ordered(held.layout.partial & set(CONTEXT))
+        if attends and apart and not node.op.on_chip:
+            self._merged(node, moved[0], apart, transfers)
         if self.family.ulysses:
             held = self._exchanged(index, node, held, transfers, attends=attends)
         self._record(node, step, held, inputs, moved, seen, declared, parts, transfers)
@@ -180,6 +188,12 @@ class Sharder:
             held = self._keep(held, tensor)
         self.held[index] = held
         self.groups.append(node.group)
+
+    def _merged(self, node: Node, scores: Held, apart: Group, transfers: list[Transfer]) -> None:
+        """GPUs that see other keys learn each other's log-sum-exp, one per query and head, and weigh by all of them."""
+        axes = zip(node.op.map.inputs[0], self.local_shape(scores), strict=True)
+        own = [length for axis, length in axes if axis[0] not in node.op.whole]
+        transfers.append(Transfer("lse_merge", apart, self.code.product([*own, self.degree(apart)]), node.id))
 
     def ends(self, graph: Graph) -> tuple[Transfer, ...]:
         """Return what brings the logits together: everyone must know the chosen token."""
