@@ -92,6 +92,11 @@ KNOWN = {
         Layout(((A, C), ())),
         [Move("reduce_scatter", (C,), Layout(((A,), ()), frozenset({C})))],
     ),
+    "one of two sums is paid, one stays owed": (
+        Layout(((), ()), frozenset({A, C})),
+        Layout(((), ()), frozenset({A})),
+        [Move("all_reduce", (C,), Layout(((), ()), frozenset({A, C})))],
+    ),
     "the sum before the gather": (
         Layout(((A,), ()), frozenset({C})),
         R,
