@@ -362,7 +362,10 @@ def _texts(value: Any) -> Iterator[str]:
 
 def gpu_facts() -> str:
     """The facts a GPU file may hold."""
-    return table(("fact", "unit"), [(code(name), code(unit)) for name, unit in FACTS.items()])
+    by_unit: dict[str, list[str]] = {}
+    for name, unit in FACTS.items():
+        by_unit.setdefault(unit, []).append(name)
+    return table(("in", "facts"), [(unit, codes(names)) for unit, names in by_unit.items()])
 
 
 def profiles() -> str:
