@@ -479,6 +479,7 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "bad-plan": lambda: api.parse_plan("attn_dp=8,eq=8"),
     "plan-heads": plan("attn_tp=3"),
     "plan-experts": plan("attn_dp=8,ep=8"),
+    "plan-layout": plan("attn_dp=2,attn_tp=2,ep=8"),
     "plan-width": plan("attn_tp=8", intermediate_size=100),
     "plan-blocks": plan("attn_tp=8", quantization_config={"quant_method": "fp8"}),
     "plan-stages": plan("pp=5"),

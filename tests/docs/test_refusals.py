@@ -29,6 +29,11 @@ plan-experts at plan ep
   got       ep=8, etp=1
   fix       use attn_tp
 
+plan-layout at plan
+  expected  ep × etp that divides into attn_dp 2 × cp 1 × attn_tp 2
+  got       ep 8 × etp 1
+  fix       choose ep and etp whose product divides the GPUs of a stage
+
 plan-width at plan attn_tp
   expected  a divisor of d_ffn = 100
   got       8
