@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rooflight.derive.storage import stands_with, stored_tensors, tensor_bytes
 from rooflight.derive.traffic import read_shares
 from rooflight.expr import Value, div, max_, prod, total
+from rooflight.layout import REPEATS
 from rooflight.walk import walk
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
     """Walk a sharded program and read one GPU's part. `analysis` is the same walk's tables."""
     values = walk(program, binding)
     at = values.__getitem__
-    shares = read_shares(analysis)
+    shares = read_shares(analysis, prod([binding[axis] for axis in REPEATS]))
     width_w, width_a, width_kv = binding["b_w"], binding["b_a"], binding["b_kv"]
     stored = [_stored(program, index, at, width_w) for index in range(len(program.steps))]
     local = program.local

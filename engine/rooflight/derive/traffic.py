@@ -28,13 +28,14 @@ def weight_bytes(analysis: Analysis) -> list[Value]:
     ]
 
 
-def read_shares(analysis: Analysis) -> list[Value]:
+def read_shares(analysis: Analysis, repeats: Value = 1) -> list[Value]:
     """Expected share of each node's copies that some token needs: 1 − (1 − active/copies)^tokens.
 
+    Where GPUs repeat the experts, each repetition sees its part of the tokens.
     Tokens choose independently and uniformly. A router that was trained towards balance spreads a batch further, so
     this is a floor on what is read.
     """
-    tokens = prod((analysis.binding["B"], analysis.binding["s_q"], 1.0))
+    tokens = div(prod((analysis.binding["B"], analysis.binding["s_q"], 1.0)), repeats)
     known: dict[tuple[Value, Value], Value] = {}
     shares: list[Value] = []
     for copies, active in analysis.inner.values:

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from rooflight.walk.program import Step
     from rooflight.walk.shapes import Shape
 
+_ROWS = frozenset((*HEADS, *CONTEXT)) - set(EXPERT_WIDTH)  # who share out rows, of the same tokens or of others
+
 # Instead of parts:
 AVERAGE = -1  # an axis of rows that experts share out, an average and not a count
 PADDED = -2  # an axis of the vocabulary
@@ -310,7 +312,7 @@ class Sharder:
         picks = self._move(node.inputs[1], picks, want, node, transfers)
         rows = {axis for cut in front for axis in cut}
         # GPUs that hold the same tokens take only the rows of their own experts: nothing travels for that.
-        cut = ordered(rows | {"tp_r", "tp_e"})
+        cut = ordered(rows | _ROWS)
         held = Held(Layout((cut, ())), shape, (AVERAGE, None), exchanged=True)
         group = ordered(rows & set(EXPERTS))
         if group:
@@ -325,12 +327,12 @@ class Sharder:
         front = weights.layout.cuts[:-1]
         tokens = {axis for cut in front for axis in cut}
         owed = set(rows.layout.partial)
-        sent = Layout((ordered((tokens - set(EXPERT_WIDTH)) | {"tp_r", "tp_e"}), ()))
+        sent = Layout((ordered((tokens - set(EXPERT_WIDTH)) | _ROWS), ()))
         routed = Held(sent, (self.code.product([*weights.shape[:-1], weights.shape[-1]]), shape[-1]), (AVERAGE, None))
         group = ordered((tokens - set(EXPERT_WIDTH)) & set(EXPERTS))
         if group:
             self._transfer(Move("all_to_all", group, sent), routed, node, transfers)
-        partial = frozenset(owed | ({"tp_r", "tp_e"} - tokens))
+        partial = frozenset(owed | (_ROWS - tokens))
         gathered = Layout((*_without(EXPERT_WIDTH, front), ()), partial)
         held = Held(gathered, shape, (*weights.parts[:-1], None))
         target = Layout((*front, ()), partial - tokens)
