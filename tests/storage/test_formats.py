@@ -125,3 +125,10 @@ def test_scales_follow_the_dtype_of_the_checkpoint():
 
 def test_bytes_of_a_row_are_whole():
     assert TensorRow("a", (3, 5), "F8_E4M3", 4, "n").bytes == 60
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_holds_no_fractions(case):
+    """Widths that no word or block divides: the last one is not full, and is stored all the same."""
+    tensors = stored(llama(intermediate_size=1401, quantization_config=case["config"]), beside(case))
+    assert all(type(axis) is int for _, *shape in tensors.values() for axis in shape)

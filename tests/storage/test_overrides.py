@@ -1,10 +1,14 @@
 """What stands beside a config: another scheme, and other formats for roles or modules. Every one must hit something."""
 
+import json
+from shutil import copytree, ignore_patterns
+
 import pytest
 from storage_models import experts, llama, model, stored
 
 from rooflight import api
 from rooflight.checks import Subject, examine
+from rooflight.edge.library import open_catalog
 from rooflight.spec import locate
 from rooflight.spec.storage import read_storage
 from rooflight.values import SpecError
@@ -174,3 +178,21 @@ def test_read_alone(schemes):
     assert storage.format.name == "fp8_block"
     assert storage.roles == ("attention", "ffn", "expert")
     assert "lm_head" not in storage.ignored
+
+
+def test_a_file_beside_a_snapshot_is_read(tmp_path):
+    """The way it stands in specs/truth: the catalog finds it, and a fault in it is told with its line."""
+    specs = tmp_path / "specs"
+    copytree(open_catalog().folder, specs, ignore=ignore_patterns("truth"))
+    folder = specs / "truth" / "garden--fern"
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text(json.dumps(V4), encoding="utf-8")
+    (folder / "storage.yaml").write_text("overrides:\n  - { role: ffn, scheme: ct_mxfp4 }\n", encoding="utf-8")
+    storage = open_catalog(specs).model("garden/fern").storage
+    assert [(o.what, o.format.name, o.where) for o in storage.overrides] == [
+        ("ffn", "ct_mxfp4", "specs/truth/garden--fern/storage.yaml:2 overrides[0]")
+    ]
+    assert storage.format.name == "fp8_block"
+    (folder / "storage.yaml").write_text("overrides:\n  - { role: ffn, skeme: awq }\n", encoding="utf-8")
+    with pytest.raises(SpecError, match=r"missing-key at specs/truth/garden--fern/storage.yaml:2 overrides\[0\]"):
+        open_catalog(specs).model("garden/fern")
