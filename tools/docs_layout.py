@@ -65,7 +65,11 @@ DRAWINGS: dict[str, Drawing] = {
         LLAMA, "cp=4", "prefill", "layers.attention.", ("q_rope", "k_rope", "v_heads", "scores", "attended", "o_proj")
     ),
     "cp_decode": Drawing(
-        LLAMA, "cp=4", "decode", "layers.attention.", ("q_rope", "k_rope", "scores", "probabilities", "attended", "merged", "o_proj")
+        LLAMA,
+        "cp=4",
+        "decode",
+        "layers.attention.",
+        ("q_rope", "k_rope", "scores", "probabilities", "attended", "merged", "o_proj"),
     ),
 }  # fmt: skip
 

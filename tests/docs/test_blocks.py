@@ -59,6 +59,18 @@ def test_a_faulty_yaml_block_would_be_refused():
         read_yaml("bias: on\n", "page.md")
 
 
+def test_a_recorded_page_runs_its_programs():
+    program = "from pathlib import Path\nPath('spec.json').write_text('{}')"
+    page = f"```python\n{program}\n```\n\n```console\n$ rooflight show spec.json\nold\n```\n"
+    assert "config-no-architecture at spec.json" in docs_blocks.recorded(page)
+
+
+def test_a_page_does_not_depend_on_fetched_sources():
+    with docs_blocks.workshop() as shop:
+        shown = shop.run("rooflight show openai-community/gpt2")
+    assert any("the source text was not at hand" in line for line in shown)
+
+
 def test_only_known_programs_run():
     with docs_blocks.workshop() as shop, pytest.raises(ValueError, match="not rm"):
         shop.run("rm -rf x")

@@ -134,6 +134,18 @@ def test_every_knob_of_a_step_is_explained(root):
     assert not [option for option in knobs if f"`{option}" not in read(root, "counting.md")]
 
 
+def test_every_option_of_a_deployment_is_explained(root):
+    options = {option for command, option in every_option() if command in ("plans", "estimate")}
+    asked = options - {"--json", "--precision", "--drafts"}
+    assert not [option for option in asked if option not in read(root, "parallelism.md")]
+
+
+def test_every_target_of_make_is_listed(root):
+    targets = re.findall(r"^([a-z]+):.*## ", (root / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    listed = re.findall(r"^\| `make (\w+)` \|", (root / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(targets)
+
+
 @pytest.mark.parametrize("name", rooflight.__all__)
 def test_every_public_name_is_documented(root, name):
     assert re.search(rf"`{name}[(`]|rooflight\.{name}\b", read(root, "python-api.md"))
@@ -189,6 +201,8 @@ def test_the_rooms_are_those_of_the_contract(root):
     assert listed == rooms[::-1]
     readme = (root / "README.md").read_text(encoding="utf-8")
     assert " ".join(f"`{room}`" for room in rooms[::-1]) in readme
+    drawn = (root / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("engine/rooflight/  ")[2]
+    assert re.findall(r"^  (\w+)/", drawn, re.MULTILINE)[: len(rooms)] == rooms[::-1]
 
 
 def test_documents_speak_of_the_project_only(document):

@@ -1,4 +1,4 @@
-"""What the engine says of schemes, plans, GPU files and snapshots that cannot be, word for word: the examples of docs/errors.md."""
+"""Refusals of schemes, plans, GPU files and snapshots, word for word as in docs/errors.md."""
 
 import error_examples
 import pytest
