@@ -90,6 +90,8 @@ def stages(deployed: Deployed) -> tuple[Stage, ...]:
         order += [at for _, at in sorted(layers)]
     before = sum(weight.get(at, 0.0) for at, g in enumerate(groups) if g.layers is None and at < min(order, default=0))
     after = sum(weight.get(at, 0.0) for at, g in enumerate(groups) if g.layers is None) - before
+    if deployed.plan.pp > 1:
+        after += float(sum(held.tied_bytes))
     parts = _cut([weight[at] for at in order], deployed.plan.pp, before, after)
     found: list[Stage] = []
     start = 0
@@ -174,6 +176,8 @@ def memory(
     rows: list[dict[str, Any]] = []
     for stage, other in zip(stages(prefill), stages(decode), strict=True):
         weights = per_stage(prefill, prefill.device.stored_bytes, stage)
+        if not stage.first:  # its token table stands on another stage
+            weights += per_stage(prefill, prefill.device.tied_bytes, stage)
         cached = _per_request(decode, other)
         prompt = _per_request(prefill, stage)
         rows.append(

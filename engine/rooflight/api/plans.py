@@ -74,9 +74,10 @@ def _heads(model: Model, plan: Plan) -> Iterator[SpecError]:
     heads, kv = model.dims.get("n_heads"), model.dims.get("n_kv_heads")
     tp = plan.attn_tp
     if isinstance(heads, int) and heads % tp:
-        yield SpecError(
-            "plan-heads", "plan attn_tp", f"a divisor of n_heads = {heads}", str(tp), f"attn_tp={_divisor(heads, tp)}"
+        near = max(
+            d for d in range(1, tp) if heads % d == 0 and (not isinstance(kv, int) or kv % d == 0 or d % kv == 0)
         )
+        yield SpecError("plan-heads", "plan attn_tp", f"a divisor of n_heads = {heads}", str(tp), f"attn_tp={near}")
     elif isinstance(kv, int) and kv % tp and tp % kv:
         yield SpecError(
             "plan-heads",
@@ -118,7 +119,9 @@ def _blocks(model: Model, plan: Plan) -> Iterator[SpecError]:
         width = model.dims.get(name)
         if not isinstance(width, int):
             continue
-        best = max((d for d in range(1, degree + 1) if width % d == 0 and (width // d) % block == 0), default=1)
+        # A divisor of the degree that was asked for: what the rest of the plan was laid out by still fits.
+        parts = (d for d in range(1, degree) if degree % d == 0)
+        best = max((d for d in parts if width % d == 0 and (width // d) % block == 0), default=1)
         if width % degree:
             yield SpecError(
                 "plan-width", f"plan {word}", f"a divisor of {name} = {width}", str(degree), f"{word}={best}"

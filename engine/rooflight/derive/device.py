@@ -37,6 +37,7 @@ class Device(NamedTuple):
     matmul: tuple[Value, ...]
     other: tuple[Value, ...]
     stored_bytes: tuple[Value, ...]
+    tied_bytes: tuple[Value, ...]  # what a tied node would store, were its owner on another GPU
     weight_bytes: tuple[Value, ...]
     activation_bytes: tuple[Value, ...]
     kv_bytes: tuple[Value, ...]
@@ -67,6 +68,9 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
         other=tuple(at(step.other) for step in local),
         stored_bytes=tuple(
             0 if step.node.tied_to is not None else held for step, held in zip(program.steps, stored, strict=True)
+        ),
+        tied_bytes=tuple(
+            0 if step.node.tied_to is None else held for step, held in zip(program.steps, stored, strict=True)
         ),
         weight_bytes=tuple(
             (at(mine.weights_read) * width_w if step.node.op.reads is not None else held) * share
