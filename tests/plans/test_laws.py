@@ -170,6 +170,7 @@ def test_a_cut_trunk_computes_the_same_and_sends_as_much(name, plan):
     gemms, others = plain.layer(plain.device.matmul), cut.layer(cut.device.matmul)
     spread = {s.node.id for s in plain.program.steps if s.node.role == "router" or "_a_proj" in s.node.id}
     assert {name for name in gemms if not close(gemms[name], others[name])} <= spread  # repeated by a whole trunk
+    assert plain.total(plain.device.cache_bytes) == cut.total(cut.device.cache_bytes), "decode reads all of it here"
     reduced = [s for s in plain.sent(entries=False) if s[1] == "all_reduce"]
     halves = [s for s in cut.sent(entries=False) if s[1] in ("reduce_scatter", "all_gather") and s[2][0][:2] == "tp"]
     layers = {s.node.id for s in plain.program.steps if plain.program.graph.groups[s.node.group].layers is not None}

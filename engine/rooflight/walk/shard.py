@@ -185,6 +185,11 @@ class Sharder:
             self._merged(node, moved[0], apart, transfers)
         if self.family.ulysses:
             held = self._exchanged(index, node, held, transfers, attends=attends)
+        if node.kept is not None and self.family.sequence:
+            # GPUs that share heads each keep all positions, however the trunk is cut: decode reads them there.
+            at, cuts = self._position(held, step), held.layout.cuts
+            cuts = (*cuts[:at], *_without(HEADS, cuts[at : at + 1]), *cuts[at + 1 :])
+            held = self._move(index, held, Layout(cuts, held.layout.partial), node, transfers)
         self._record(node, step, held, inputs, moved, seen, declared, parts, transfers)
         if node.kept is not None:
             held = self._keep(held, tensor)
