@@ -8,6 +8,7 @@ import sys
 import pytest
 
 HEAVY = ("numpy", "sympy", "yaml", "click", "rich", "jinja2", "mkdocs")
+PAGE = ("rooflight", "rooflight.api", "rooflight.hardware")  # guards run where checkpoints are, not in a page
 BUDGET_S = 0.050
 RUNS = 7
 PROBE = """
@@ -46,9 +47,9 @@ def test_the_engine_imports_no_library(engine):
     assert heavy_ones(cost["modules"]) == []
 
 
-def test_the_engine_imports_in_50_ms(engine):
+def test_what_a_page_runs_imports_in_50_ms(engine):
     # The best of several: a busy machine can only make an import slower. The first run also compiles the files.
-    best = min(cost_of(["rooflight", *inner_rooms(engine)], engine.parent)["seconds"] for _ in range(RUNS))
+    best = min(cost_of(PAGE, engine.parent)["seconds"] for _ in range(RUNS))
     assert best < BUDGET_S, f"{best * 1000:.0f} ms"
 
 
