@@ -44,3 +44,9 @@ def test_a_window_that_begins_behind_the_last_layer():
 def test_latents_are_followed_to_what_is_kept():
     """Scores read heads rebuilt from the latent: what is kept stands three nodes above them."""
     assert findings.of("axiom", findings.whole("deepseek-ai/DeepSeek-V2-Lite")) == ()
+
+
+def test_a_window_that_no_listed_layer_uses():
+    """A default names a window even where the list of layers has full attention only."""
+    full = {"in": "config", "at": "layer_types", "new": ["full_attention"] * 24}
+    assert findings.of("axiom", findings.whole("openai/gpt-oss-20b", full)) == ()

@@ -58,7 +58,9 @@ def _windows(subject: Subject) -> Iterator[Finding]:
     capped = [step for step in steps if step.cached is not None and step.cached.window is not None]
     first = config.get("max_window_layers")
     depth = max(map(len, model.layers.values()), default=0)
-    reached = not isinstance(first, int) or first < depth or isinstance(config.get("layer_types"), list)
+    listed = config.get("layer_types")
+    begins = not isinstance(first, int) or first < depth
+    reached = "sliding_attention" in listed if isinstance(listed, list) else begins
     if active and reached and not capped and "sliding_window" not in model.spec.config.ignores:
         yield Finding(
             "window-uncapped",
