@@ -37,12 +37,12 @@ plan-layout at plan
 plan-width at plan attn_tp
   expected  a divisor of d_ffn = 100
   got       8
-  fix       attn_tp=5
+  fix       attn_tp=4
 
 plan-blocks at plan attn_tp
   expected  d_ffn 384 / attn_tp a multiple of the block of 128
   got       48
-  fix       attn_tp=3
+  fix       attn_tp=1
 
 plan-stages at plan pp
   expected  at most 4 stages, one layer each

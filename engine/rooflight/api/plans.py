@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 MAX_GPUS = 4_096
 UNLAID = ("plan-layout", "plan-stages")  # nothing could be evaluated
 _FIELDS = Plan._fields
+_LONGEST = 256  # characters of a plan
 
 
 class Verdict(NamedTuple):
@@ -30,11 +31,14 @@ class Verdict(NamedTuple):
 def parse_plan(text: str) -> Plan:
     """Read `attn_dp=8,ep=8`. SpecError for an unknown word or a degree that is no whole number from 1."""
     given: dict[str, int] = {}
+    if len(text) > _LONGEST:
+        raise SpecError("bad-plan", "plan", f"at most {_LONGEST} characters", str(len(text)), "name each degree once")
     for part in filter(None, (piece.strip() for piece in text.split(","))):
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if name not in _FIELDS:
-            raise SpecError("bad-plan", "plan", "one of " + ", ".join(_FIELDS), name, nearest(name, _FIELDS))
-        if not equals or not (value.isascii() and value.isdigit()) or not 1 <= int(value[:9]) <= MAX_GPUS:
+            shown = name if name.isidentifier() else repr(name)
+            raise SpecError("bad-plan", "plan", "one of " + ", ".join(_FIELDS), shown, nearest(name, _FIELDS))
+        if not equals or not (value.isascii() and value.isdigit()) or not 1 <= int(value) <= MAX_GPUS:
             raise SpecError(
                 "bad-plan", f"plan {name}", f"a whole number from 1 to {MAX_GPUS}", repr(value), f"{name}=1"
             )
@@ -117,7 +121,7 @@ def _blocks(model: Model, plan: Plan) -> Iterator[SpecError]:
     block = numbers.get("block_out") or numbers.get("group") or 1
     for name, degree, word in (("d_ffn", plan.attn_tp, "attn_tp"), ("d_expert", plan.etp, "etp")):
         width = model.dims.get(name)
-        if not isinstance(width, int):
+        if not isinstance(width, int) or degree == 1:  # a whole weight may end in a part of a block
             continue
         # A divisor of the degree that was asked for: what the rest of the plan was laid out by still fits.
         parts = (d for d in range(1, degree) if degree % d == 0)
