@@ -67,6 +67,11 @@ def test_gpus_together_do_and_hold_at_least_the_whole(name, phase, data):
     family = data.draw(st.sampled_from(FAMILIES))
     one = part(name, plan, phase, family, batch=2)
     gpus, held, facts = plan.stage_gpus, one.device, one.facts
+    moved = [
+        (held.weight_bytes, derive.weight_bytes(facts)),
+        (held.activation_bytes, derive.activation_bytes(facts)),
+        (held.kv_bytes, derive.kv_bytes(facts)),
+    ]
     for index, step in enumerate(one.program.steps):
         copies = facts.inner.values[index][0]
         for mine, whole in ((held.matmul, facts.matmul), (held.other, facts.other)):
@@ -74,6 +79,9 @@ def test_gpus_together_do_and_hold_at_least_the_whole(name, phase, data):
             assert together >= whole.values[index] * copies or close(together, whole.values[index] * copies), (
                 step.node.id
             )
+        for mine, whole in moved:
+            together = mine[index] * held.copies[index] * gpus
+            assert together >= whole[index] * copies or close(together, whole[index] * copies), step.node.id
         stored = copy_bytes(facts, index)
         if step.node.tied_to is None:
             assert held.stored_bytes[index] * held.copies[index] * gpus >= stored * copies, step.node.id
