@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ class _Group(click.Group):
                 screen.error(error)
             ctx.exit(BAD_INPUT)
         except BrokenPipeError:  # `rooflight … | head`
-            sys.stderr.close()
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written again at exit
             ctx.exit(0)
 
 
