@@ -62,6 +62,7 @@ def cost(model: Model, phase: str = "prefill", **knobs: int | str | bool | None)
         "drafts": step.drafts,
         "precision": step.precision.name,
         "beyond_published_context": step.context > model.max_context,
+        "warnings": list(model.warnings),
         "dtype": model.dtype,
         "totals": {
             **{key: json_number(FIGURES[key].of(facts)) for key in TOTALS},

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rooflight.analysis import Analysis, evaluate
 from rooflight.api.binding import numbers, step_size
 from rooflight.api.formula import json_number
-from rooflight.api.plans import UNLAID, nearest_plan, plan_words, refusals
+from rooflight.api.plans import UNLAID, has_experts, nearest_plan, plan_words, refusals
 from rooflight.derive.device import Collective, Device, device, peak_activations
 from rooflight.graph import expand
 from rooflight.layout import Plan, degrees
@@ -303,6 +303,8 @@ def deployment(model: Model, plan: Plan) -> dict[str, Any]:
     return {
         "plan": plan_words(plan),
         "gpus": plan.gpus,
+        "ranks": plan.attn_dp * plan.replicas,
+        "expert_copies": max(1, plan.stage_gpus // (plan.ep * plan.etp)) if has_experts(model) else 1,
         "valid": not reasons,
         "refusals": [error.as_json() for error in reasons],
         "nearest": nearest,

@@ -151,13 +151,13 @@ def plans(model: Model, gpus: int) -> tuple[Verdict, ...]:
     """
     if not 1 <= gpus <= MAX_GPUS:
         raise SpecError("bad-plan", "gpus", f"a whole number from 1 to {MAX_GPUS}", str(gpus), "choose fewer")
-    found = [Verdict(plan, refusals(model, plan)) for plan in _shapes(gpus, experts=_has_experts(model))]
+    found = [Verdict(plan, refusals(model, plan)) for plan in _shapes(gpus, experts=has_experts(model))]
     return tuple(sorted(found, key=lambda verdict: (len(verdict.refusals) > 0, *_rank(verdict.plan))))
 
 
 def nearest_plan(model: Model, plan: Plan) -> Plan:
     """Return the valid plan of as many GPUs whose degrees differ least from another's, as ratios."""
-    shapes = (one._replace(replicas=plan.replicas) for one in _shapes(_replica(plan), experts=_has_experts(model)))
+    shapes = (one._replace(replicas=plan.replicas) for one in _shapes(_replica(plan), experts=has_experts(model)))
     ranked = sorted(shapes, key=lambda one: (_distance(one, plan), *_rank(one)))
     return next(one for one in ranked if not refusals(model, one))  # attn_dp over all GPUs always is
 
@@ -174,7 +174,8 @@ def _shapes(gpus: int, *, experts: bool) -> Iterator[Plan]:
                 yield Plan(dp, tp, cp, ep, etp, gpus // stage)
 
 
-def _has_experts(model: Model) -> bool:
+def has_experts(model: Model) -> bool:
+    """Say whether a model routes tokens to experts."""
     return isinstance(model.dims.get("n_experts"), int)
 
 

@@ -145,6 +145,7 @@ def show(specs: str | None, target: str, *, as_json: bool) -> None:
     if as_json:
         _emit(facts)
     else:
+        screen.warnings(facts["warnings"])
         screen.show(facts)
 
 
@@ -156,7 +157,9 @@ def show(specs: str | None, target: str, *, as_json: bool) -> None:
 @click.pass_obj
 def cost(specs: str | None, target: str, phase: str, *, as_json: bool, **knobs: Any) -> None:
     """Count what one step computes and moves, node by node (device-independent)."""
-    table = front.cost(front.load(target, specs=specs, proven=True), phase, specs=specs, **knobs)
+    model = front.load(target, specs=specs, proven=True)
+    table = front.cost(model, phase, specs=specs, **knobs)
+    screen.warnings(model.warnings)
     if as_json:
         _emit(table)
     else:
@@ -269,7 +272,9 @@ def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json:
 @click.pass_obj
 def estimate(specs: str | None, target: str, gpu: str, plan: str, *, as_json: bool, **knobs: Any) -> None:
     """Say whether a deployment fits, how many requests it holds, and what one GPU runs and sends in a step."""
-    result = front.estimate(front.load(target, specs=specs, proven=True), gpu, plan, specs=specs, **knobs)
+    model = front.load(target, specs=specs, proven=True)
+    result = front.estimate(model, gpu, plan, specs=specs, **knobs)
+    screen.warnings(model.warnings)
     if as_json:
         _emit(result)
     else:

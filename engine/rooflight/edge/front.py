@@ -164,6 +164,8 @@ def estimate(
     return {
         "model": model.id,
         "gpu": held.name,
+        "capacity_source": held.facts["memory"].origin,
+        "warnings": list(model.warnings),
         "deployment": api.deployment(model, chosen),
         "beyond_published_context": context > model.max_context,
         "memory": api.memory(

@@ -9,6 +9,8 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rooflight.values import SpecError
 
 
@@ -77,8 +79,13 @@ def show(facts: dict[str, Any]) -> None:
     for sentence in held["unchecked"]:
         console.print(f"  [dim]not checked[/] {escape(sentence)}")
     console.print(f"published context {facts['max_context']:,} tokens")
-    for warning in facts["warnings"]:
-        Console(stderr=True, highlight=False, soft_wrap=True).print(f"[yellow]warning[/] {escape(warning)}")
+
+
+def warnings(sentences: Sequence[str]) -> None:
+    """Print warnings on stderr: before anything else, because a reader may go away early."""
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    for sentence in sentences:
+        console.print(f"[yellow]warning[/] {escape(sentence)}")
 
 
 def cost(table_of: dict[str, Any]) -> None:
@@ -142,8 +149,8 @@ def plans(rows: list[dict[str, Any]], *, show_all: bool) -> None:
     for row in refused if show_all else []:
         reason = row["refusals"][0]
         console.print(f"[dim]{row['plan']}[/]  {escape(reason['expected'])}; got {escape(reason['got'])}")
-    hint = "" if show_all or not refused else "; --all shows them with reasons"
-    console.print(f"[dim]{len(valid)} plans, {len(refused)} that cannot run{hint}[/]")
+    hint = "" if show_all or not refused else "; --all shows those with reasons"
+    console.print(f"[dim]{len(valid)} plans can run, {len(refused)} cannot{hint}[/]")
 
 
 def estimate(result: dict[str, Any]) -> None:
@@ -155,20 +162,29 @@ def estimate(result: dict[str, Any]) -> None:
     )
     for refusal in deployed["refusals"]:
         console.print(f"[yellow]cannot run[/] {escape(refusal['expected'])}; got {escape(refusal['got'])}")
+    if result["beyond_published_context"]:
+        console.print("[yellow]beyond the model's published context: extrapolated[/]")
+    if deployed["expert_copies"] > 1:
+        console.print(
+            f"[dim]every expert stands on {deployed['expert_copies']} GPUs: ep spreads experts, etp cuts them[/]"
+        )
     if deployed["nearest"]:
         console.print(f"[yellow]the nearest plan that can run[/] {escape(deployed['nearest'])}")
     if not held["fits"]:
         console.print("[yellow]does not fit: priced all the same[/]")
-    table = _table("memory of the fullest GPU", ">")
+    lengths = result["prefill"]["context"], result["decode"]["context"] - result["prefill"]["context"]
+    table = _table("memory of the fullest GPU, requests of {:,} + {:,} tokens".format(*lengths), ">")
     table.add_row("capacity", size(held["capacity_bytes"]))
     table.add_row("usable", size(held["usable_bytes"]))
     table.add_row("weights", size(held["weights_bytes"]))
     table.add_row("cache of one request", size(held["kv_bytes_per_request"]))
     for phase, activations in held["activation_bytes_per_request"].items():
         table.add_row(f"activations of one request, {phase}", size(activations))
-    table.add_row("requests in decode", f"{held['max_batch_decode']:,} (limit: {held['limits']['decode']})")
-    table.add_row("requests in prefill", f"{held['max_batch_prefill']:,} (limit: {held['limits']['prefill']})")
+    per = " per rank" if deployed["ranks"] > 1 else ""
+    table.add_row(f"requests in decode{per}", f"{held['max_batch_decode']:,} (limit: {held['limits']['decode']})")
+    table.add_row(f"requests in prefill{per}", f"{held['max_batch_prefill']:,} (limit: {held['limits']['prefill']})")
     console.print(table)
+    console.print(f"[dim]capacity by {escape(result['capacity_source'])}[/]")
     for phase in ("prefill", "decode"):
         step = result[phase]
         table = _table(

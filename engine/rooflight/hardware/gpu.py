@@ -32,6 +32,11 @@ class Fact(NamedTuple):
     date: str | None
     copied_from: str | None
 
+    @property
+    def origin(self) -> str:
+        """Who says so."""
+        return self.source or f"{self.copied_from}, copied and not opened"
+
 
 class Gpu(NamedTuple):
     """One kind of GPU; `matmul` gives dense FLOP/s by operand format."""
@@ -73,9 +78,14 @@ def _fact(reader: Reader, unit: str) -> Fact:
         raise SpecError(
             "wrong-type", reader.where("value"), f"a number of {unit} from 0", repr(value), "correct the value"
         )
+    written = reader.text("unit")
+    if written != unit:
+        raise SpecError(
+            "unknown-word", reader.where("unit"), unit, written, f"convert the value to {unit} (1 GiB is 1073741824 B)"
+        )
     fact = Fact(
         value,
-        reader.word("unit", (unit,)),
+        written,
         reader.maybe_text("source"),
         reader.maybe_text("date"),
         reader.maybe_text("copied_from"),

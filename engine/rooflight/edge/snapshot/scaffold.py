@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from difflib import SequenceMatcher
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rooflight.edge.library import specs_folder
 from rooflight.edge.yaml_text import read_yaml
 from rooflight.expr import evaluate_tree
 from rooflight.spec import described, find_spec
@@ -73,7 +75,7 @@ def scaffold(data: Any, where: str, catalog: Catalog, out: Path | None) -> Begun
     undecided = _undecided(text, spec, config, library.config_keys.ignores)
     text = _rewritten(text, near, spec, config, architecture, undecided, catalog)
     _checked(text, path.stem, catalog)
-    return Begun(path, text, _report(path, near, config, renamed, undecided))
+    return Begun(path, text, _report(path, near, config, renamed, undecided, _command(catalog.folder)))
 
 
 def nearest_spec(
@@ -264,7 +266,17 @@ def _quoted(word: str) -> str:
     return word if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{5,}", word) else json.dumps(word)
 
 
-def _report(path: Path, near: ModelSpec, config: Config, renamed: Mapping[str, str], undecided: list[str]) -> str:
+def _command(folder: Path) -> str:
+    """The command as it must be typed to read the same specs."""
+    if folder == specs_folder():
+        return "rooflight"
+    here = Path.cwd()
+    return f"rooflight --specs {shlex.quote(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))}"
+
+
+def _report(
+    path: Path, near: ModelSpec, config: Config, renamed: Mapping[str, str], undecided: list[str], command: str
+) -> str:
     target = config.where
     lines = [f"{path} is begun from {near.name}, the nearest spec by config keys and class name"]
     if renamed:
@@ -274,8 +286,8 @@ def _report(path: Path, near: ModelSpec, config: Config, renamed: Mapping[str, s
     lines += [
         "next:",
         f"  read the model's forward()s against models/{near.name}.yaml and change what differs",
-        f"  rooflight show {target}   for parameters and cache; warnings name keys that are still open",
-        "  rooflight snapshot ORG/NAME   for the tensors to hold it against",
-        "  rooflight validate ORG/NAME   for what still disagrees",
+        f"  {command} show {target}   for parameters and cache; warnings name keys that are still open",
+        f"  {command} snapshot ORG/NAME   for the tensors to hold it against",
+        f"  {command} validate ORG/NAME   for what still disagrees",
     ]
     return "\n".join(lines)
