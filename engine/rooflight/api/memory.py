@@ -48,8 +48,7 @@ class Deployed:
             variants=step.counting.decode == "variant",
             storage=storage_under(step.precision, model.storage, model.library.schemes),
         )
-        shards = {name: dim.shard for name, dim in model.library.dims.dims.items() if dim.shard is not None}
-        return compile_graph(graph, step.counting, shards=shards, family=self.family)
+        return compile_graph(graph, step.counting, shards=model.library.dims.shards, family=self.family)
 
     @cached_property
     def binding(self) -> Mapping[str, Value]:

@@ -6,6 +6,7 @@ from itertools import product
 from math import log2
 from typing import TYPE_CHECKING, NamedTuple
 
+from rooflight.api.cuts import cuts_of
 from rooflight.layout import Plan, degrees
 from rooflight.spec import nearest
 from rooflight.values import SpecError
@@ -62,7 +63,7 @@ def refusals(model: Model, plan: Plan) -> tuple[SpecError, ...]:
         found.append(error)
     found += _heads(model, plan)
     found += _experts(model, plan)
-    found += _blocks(model, plan)
+    found += _weights(model, plan)
     drafts = {stage.name for stage in model.spec.stages if stage.part == "draft"}
     layers = sum(len(run) for name, run in model.layers.items() if name not in drafts)
     if plan.pp > max(layers, 1):
@@ -114,28 +115,26 @@ def _experts(model: Model, plan: Plan) -> Iterator[SpecError]:
         )
 
 
-def _blocks(model: Model, plan: Plan) -> Iterator[SpecError]:
-    """A shard must hold whole quantization blocks: a block's scale cannot be cut."""
-    form = model.storage.format
-    numbers = form.numbers if form is not None else {}
-    block = numbers.get("block_out") or numbers.get("group") or 1
-    for name, degree, word in (("d_ffn", plan.attn_tp, "attn_tp"), ("d_expert", plan.etp, "etp")):
-        width = model.dims.get(name)
-        if not isinstance(width, int) or degree == 1:  # a whole weight may end in a part of a block
+def _weights(model: Model, plan: Plan) -> Iterator[SpecError]:
+    """Widths must divide, and a shard must hold whole quantization blocks: a block's scale cannot be cut."""
+    cuts = cuts_of(model)
+    for word, degree in (("attn_tp", plan.attn_tp), ("etp", plan.etp)):
+        broken = cuts.broken(word, degree)
+        if not broken:
             continue
         # A divisor of the degree that was asked for: what the rest of the plan was laid out by still fits.
-        parts = (d for d in range(1, degree) if degree % d == 0)
-        best = max((d for d in parts if width % d == 0 and (width // d) % block == 0), default=1)
-        if width % degree:
+        best = max(d for d in range(1, degree) if degree % d == 0 and not cuts.broken(word, d))
+        name, whole, local, block = broken[0]
+        if block == 1:
             yield SpecError(
-                "plan-width", f"plan {word}", f"a divisor of {name} = {width}", str(degree), f"{word}={best}"
+                "plan-width", f"plan {word}", f"a divisor of {name} = {whole}", str(degree), f"{word}={best}"
             )
-        elif (width // degree) % block:
+        else:
             yield SpecError(
                 "plan-blocks",
                 f"plan {word}",
-                f"{name} {width} / {word} a multiple of the block of {block}",
-                f"{width // degree}",
+                f"{name} {whole} / {word} a multiple of the block of {block}",
+                str(local),
                 f"{word}={best}",
             )
 

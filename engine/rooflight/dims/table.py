@@ -35,6 +35,11 @@ class DimTable(NamedTuple):
     dims: Mapping[str, Dim]
     constraints: tuple[Constraint, ...]
 
+    @property
+    def shards(self) -> dict[str, str]:
+        """What may cut the dims that anything may cut."""
+        return {name: dim.shard for name, dim in self.dims.items() if dim.shard is not None}
+
 
 # What may cut a dim: groups of heads, widths inside a feed-forward network, rows of the vocabulary.
 SHARDS = ("heads", "width", "vocabulary")

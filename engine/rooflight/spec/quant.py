@@ -47,6 +47,7 @@ class Scheme(NamedTuple):
 
     ignored        keys of lists of modules that are left alone
     with_children  whether a module in them takes along what stands in it
+    padded         whether a part of a block is filled up when weights are cut over GPUs; else no cut may leave one
     """
 
     name: str
@@ -56,6 +57,7 @@ class Scheme(NamedTuple):
     numbers: Mapping[str, Number]
     ignored: tuple[str, ...]
     with_children: bool
+    padded: bool
     roles: tuple[str, ...]
     weight: str
     activation: str
@@ -84,6 +86,7 @@ def read_scheme(name: str, section: Any, place: str, roles: Mapping[str, str]) -
         numbers=numbers,
         ignored=reader.words("ignored", ()),
         with_children=reader.flag("ignored_with_children", default=True),
+        padded=reader.flag("padded", default=False),
         roles=reader.words("roles"),
         weight=reader.text("weight"),
         activation=reader.text("activation"),

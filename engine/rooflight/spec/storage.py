@@ -28,11 +28,23 @@ class Format(NamedTuple):
     activation: str
     rules: tuple[StoreRule, ...] = ()
     given: tuple[tuple[str, int], ...] = ()  # the scheme's numbers
+    padded: bool = False  # a part of a block is filled up when weights are cut
 
     @property
     def numbers(self) -> dict[str, int]:
         """The scheme's numbers by name."""
         return dict(self.given)
+
+    def block(self, axis: str) -> int:
+        """Return how many elements along an axis share what is stored once, 1 where each stands alone."""
+        found = [
+            numbers[tree[2]] if isinstance(tree[2], str) else tree[2]
+            for numbers in [self.numbers]
+            for rule in self.rules
+            for tree in rule.shape
+            if isinstance(tree, tuple) and tree[0] == "ceil_div" and tree[1] == axis and isinstance(tree[2], str | int)
+        ]
+        return max((block for block in found if block > 0), default=1)
 
 
 def plain(dtype: str) -> Format:
@@ -149,7 +161,7 @@ def _scheme(data: Mapping[str, Any], where: str, schemes: Mapping[str, Scheme], 
 def format_from(scheme: Scheme, numbers: Mapping[str, int]) -> Format:
     """Return what a scheme with its numbers makes of a weight."""
     rules = tuple(rule for rule in scheme.stores if rule.when is None or numbers[rule.when])
-    return Format(scheme.name, scheme.weight, scheme.activation, rules, tuple(numbers.items()))
+    return Format(scheme.name, scheme.weight, scheme.activation, rules, tuple(numbers.items()), scheme.padded)
 
 
 def _read_overrides(reader: Reader, schemes: Mapping[str, Scheme], quantization: Any, where: str) -> list[Override]:

@@ -2,7 +2,7 @@
 
 from rooflight.walk.compile import compile_graph
 from rooflight.walk.program import LEGAL_COUNTING, Cached, Check, Counting, Program, Step, Stored
-from rooflight.walk.shard import Family, LocalStep, Transfer
+from rooflight.walk.shard import Family, LocalStep, Transfer, cut_name
 from rooflight.walk.walk import walk
 
 __all__ = [
@@ -17,5 +17,6 @@ __all__ = [
     "Stored",
     "Transfer",
     "compile_graph",
+    "cut_name",
     "walk",
 ]

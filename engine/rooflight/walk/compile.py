@@ -52,7 +52,7 @@ def compile_graph(
     """
     compiler = _Compiler(graph, counting or Counting())
     if family is not None:
-        compiler.sharder = Sharder(compiler.code, shards or {}, family, graph.phase)
+        compiler.sharder = Sharder(compiler.code, shards or {}, family, graph)
     return compiler.run()
 
 

@@ -99,12 +99,13 @@ class Held(NamedTuple):
 class Sharder:
     """Runs beside the compiler, node by node."""
 
-    def __init__(self, code: Code, shards: Mapping[str, str], family: Family, phase: str) -> None:
+    def __init__(self, code: Code, shards: Mapping[str, str], family: Family, graph: Graph) -> None:
         self.code = code
         self.shapes = Shapes(code)  # its checks are thrown away: global lengths were compared already
         self.shards = shards
         self.family = family
-        self.phase = phase
+        self.phase = graph.phase
+        self.blocks = _padded_blocks(graph)
         self.held: dict[int, Held] = {}
         self.versions: dict[tuple[int, Layout], Held] = {}
         self.steps: list[LocalStep] = []
@@ -138,18 +139,17 @@ class Sharder:
 
     def _cut_of(self, tree: Tree, role: str) -> tuple[Group, Slot | None]:
         """Return what cuts a length, by the dims table, and its parts."""
-        factors = _factors(tree)
-        named = [f for f in factors if isinstance(f, str) and f in self.shards]
-        if len(named) != 1:
+        name = cut_name(tree, self.shards)
+        if name is None:
             return (), None
-        shard = self.shards[named[0]]
+        shard = self.shards[name]
         if shard == "heads":
-            return HEADS, self.code.lower(named[0], {})
+            return HEADS, self.code.lower(name, {})
         if shard == "vocabulary":
             return HEADS, PADDED
-        if shard == "width" and role == "expert":
-            return EXPERT_WIDTH, None
-        return HEADS, None
+        block = self.blocks.get(role)
+        parts = None if block is None else self.code.lower(("ceil_div", name, block), {})
+        return EXPERT_WIDTH if role == "expert" else HEADS, parts
 
     # -------------------------------------------------------------------------------------------- nodes
 
@@ -466,10 +466,27 @@ def _without(axes: Group, cuts: Sequence[Group]) -> tuple[Group, ...]:
     return tuple(tuple(axis for axis in cut if axis not in axes) for cut in cuts)
 
 
+def cut_name(tree: Tree, shards: Mapping[str, str]) -> str | None:
+    """Return the dim by which a length is cut: the one of its factors that the dims table lets something cut."""
+    named = [factor for factor in _factors(tree) if isinstance(factor, str) and factor in shards]
+    return named[0] if len(named) == 1 else None
+
+
+def _padded_blocks(graph: Graph) -> dict[str, int]:
+    """Role -> the block that widths of its nodes are cut by, where a format fills parts of blocks up."""
+    found: dict[str, int] = {}
+    for node in graph.nodes:
+        for one in (one.format for formats in node.formats.values() for one in formats):
+            if one.padded:
+                block = max(one.block(axis) for axis in ("in", "out"))
+                found[node.role] = max(found.get(node.role, 1), block)
+    return found
+
+
 def _factors(tree: Tree) -> list[Tree]:
     if isinstance(tree, tuple) and tree[0] == "*":
         return [factor for part in tree[1:] for factor in _factors(part)]
     return [tree]
 
 
-__all__ = ["REPEATS", "Family", "Held", "LocalStep", "Sharder", "Transfer"]
+__all__ = ["REPEATS", "Family", "Held", "LocalStep", "Sharder", "Transfer", "cut_name"]
