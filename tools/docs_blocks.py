@@ -90,7 +90,7 @@ class Workshop:
         lines = _plain(done.stdout)
         for name, *options in parts[1:]:
             lines = _FILTERS[name](lines, options)
-        return [*lines, *_plain(done.stderr)]  # a pipe carries standard output only
+        return [*_plain(done.stderr), *lines]  # a pipe carries standard output only, and comes later
 
     def recorded(self, block: Block) -> list[str]:
         """The lines of a console block as they should be."""
