@@ -1,6 +1,7 @@
 """What pages show happens: Python sessions print what they say, YAML is legal, files that pages write are read."""
 
 import json
+import re
 
 import docs_blocks
 import pytest
@@ -52,6 +53,24 @@ def test_data_blocks_are_legal(document):
             read_yaml(text, document.name)
         elif block.language == "json":
             json.loads(text)
+
+
+def examples(text):
+    """The examples that tables of keys give in their last column, as YAML texts."""
+    return re.findall(r"^\| `\w+` \| [^`].* \| `(\w+: [^`]+)` \|$", text, re.MULTILINE)
+
+
+def test_examples_of_keys_are_legal(root):
+    found = examples((root / "docs" / "spec-language.md").read_text(encoding="utf-8"))
+    assert "name: H200 SXM" in found
+    for text in found:
+        read_yaml(text + "\n", "spec-language.md")
+
+
+def test_a_faulty_example_would_be_refused():
+    (found,) = examples("| `date` | of a fact: when | `date: 2025-01-01` |\n")
+    with pytest.raises(SpecError, match="yaml-trap"):
+        read_yaml(found, "page.md")
 
 
 def test_a_faulty_yaml_block_would_be_refused():
