@@ -56,9 +56,9 @@ DRAWINGS: dict[str, Drawing] = {
         DEEPSEEK,
         "attn_tp=8,ep=8",
         "decode",
-        "layers.moe.ffn",
-        (".experts.gate_proj", ".experts.down_proj", ".combine", ".shared.gate_proj", ".shared.down_proj", ".sum",
-         "_residual"),
+        "layers.moe.",
+        ("ffn.experts.gate_proj", "ffn.experts.down_proj", "ffn.combine", "ffn.shared.gate_proj",
+         "ffn.shared.down_proj", "ffn.sum", "ffn_residual"),
         64,
     ),
     "cp_prefill": Drawing(
@@ -139,16 +139,16 @@ def places() -> str:
     """What every GPU of one plan has of attention and of the experts."""
     text, experts = "attn_dp=4,attn_tp=2,ep=4,etp=2", bound(DEEPSEEK).dims["n_experts"]
     found = degrees(api.parse_plan(text))
-    lines = [f"{text}", "", f"GPU  sequences  heads  experts of {experts}   width of each"]
+    rows = [("GPU", "sequences", "heads", f"experts of {experts}", "width of each")]
     for gpu in range(prod(found.values())):
         at = _coordinates(gpu, found)
         first = _index(EXPERTS, at, found) * (experts // _count(EXPERTS, found))
         last = first + experts // _count(EXPERTS, found) - 1
-        lines.append(
-            f"{gpu:<5}{_part(BATCH, at, found):11}{_part(HEADS, at, found):7}{f'{first}–{last}':18}"
-            f"{_part(EXPERT_WIDTH, at, found)}"
-        )
-    return "\n".join(["```text", *lines, "```"])
+        sequences, heads, width = (_part(axes, at, found) for axes in (BATCH, HEADS, EXPERT_WIDTH))
+        rows.append((str(gpu), sequences, heads, f"{first}–{last}", width))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(f"{cell:{w}}" for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join(["```text", text, "", *lines, "```"])
 
 
 def _coordinates(gpu: int, found: dict[str, int]) -> dict[str, int]:
