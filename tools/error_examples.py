@@ -38,7 +38,7 @@ dims:
   s_head: { kind: run, meaning: positions that get logits }
   d_model: { kind: width, meaning: width of the trunk }
   d_head: { kind: width, meaning: width of one head }
-  d_ffn: { kind: width, meaning: inner width }
+  d_ffn: { kind: width, meaning: inner width, shard: width }
   d_expert: { kind: width, meaning: inner width of an expert }
   n_heads: { kind: count, meaning: query heads }
   n_kv_heads: { kind: count, meaning: key and value heads }
@@ -291,7 +291,8 @@ def plan(text: str, **config: Any) -> Callable[[], object]:
 
     def run() -> None:
         blocks = "doc: Blocks.\nsource: none\nrecognized_by: { quant_method: fp8 }\nroles: [ffn]\n"
-        blocks += "numbers: { block_out: 128 }\n" + _STORED
+        scale = '{ suffix: .scale, dtype: F32, shape: ["ceil_div(out, block_out)", in], role: scale }'
+        blocks += "numbers: { block_out: 128 }\n" + _STORED.replace("}]", f"}}, {scale}]")
         for refusal in api.refusals(model({"quant/blocks": blocks}, **config), api.parse_plan(text)):
             raise refusal
 
