@@ -59,7 +59,7 @@ COLUMNS = (
         "If keys and values were kept as attention reads them",
     ),
     Column("weights", "Weights", "bytes", "figure", "weights.bytes", _UP, _COST, "Bytes of the weights, as stored"),
-    Column("format", "Weights format", "", "fact", "formats", _UP, _COST, "Dtypes in the files, most bytes first"),
+    Column("format", "Weights format", "", "fact", "formats", _UP, _COST, "What packs them; dtypes in the files"),
     Column("scheme", "Scheme", "", "fact", "schemes", _UP, _BUILT, "How weights are packed, if they are"),
     Column("strength", "Checked", "", "fact", "strength", _UP, _ALWAYS, "How far facts outside the project agree"),
     Column("config", "Config", "", "fact", "config_state", _UP, _BUILT, "How much of the published config was at hand"),

@@ -54,7 +54,8 @@ def outcome(catalog: Catalog, name: str) -> Outcome:
     seen = review(catalog, name)
     if seen.model is None or seen.strength is None:
         return Outcome(name, None, seen.blocking)
-    return Outcome(name, payload.inspection(inspect(seen.model, seen.strength, seen.claims)))
+    shown = inspect(seen.model, seen.strength, seen.claims)
+    return Outcome(name, payload.inspection(shown, seen.model.library.schemes))
 
 
 def refuse_twins(names: Iterable[str]) -> None:

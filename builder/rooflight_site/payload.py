@@ -7,8 +7,9 @@ each formula once, under an id made from what it says, so that models of one arc
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any
 
 from rooflight import expr
@@ -24,6 +25,7 @@ from rooflight.api import (
     parse_key,
 )
 from rooflight.values import UNITS, Quantity
+from rooflight_site import packing
 from rooflight_site.commands import formula_command
 from rooflight_site.format import exact, shown, tokens
 
@@ -141,14 +143,17 @@ class Book:
         return {name: exact(expr.evaluate(part, bound, memo)) for name, part in parts.items()}
 
 
-def inspection(model: Inspection) -> Json:
-    """The data file of one model and, unchanged, what its Inspector page is rendered from."""
+def inspection(model: Inspection, schemes: Mapping[str, Any] = MappingProxyType({})) -> Json:
+    """The data file of one model and, unchanged, what its Inspector page is rendered from.
+
+    `schemes` are the library's, by name: a scheme that is not among them has no other name than its own.
+    """
     formulas = Formulas()
     book = Book(model, formulas)
     page = {
         "schema": INSPECTION_SCHEMA,
         "id": model.facts.id,
-        "facts": _facts(model),
+        "facts": _facts(model, schemes),
         "deployment": {phase: dict(values) for phase, values in model.deployment.items()},
         "headline": {name: book.add(figure) for name, figure in model.headline.items()},
         "params_by_role": {role: book.add(figure) for role, figure in model.params_by_role.items()},
@@ -184,7 +189,7 @@ def gallery(inspections: Iterable[Json]) -> Json:
     return {"schema": GALLERY_SCHEMA, "rows": ordered, "models": models, "formulas": formulas}
 
 
-def _facts(model: Inspection) -> Json:
+def _facts(model: Inspection, schemes: Mapping[str, Any]) -> Json:
     facts = model.facts
     contexts = sorted({values["context"] for values in model.deployment.values() if "context" in values})
     return {
@@ -202,6 +207,7 @@ def _facts(model: Inspection) -> Json:
         "reference_context": tokens(contexts[-1]) if contexts else None,
         "formats": list(facts.formats),
         "schemes": list(facts.schemes),
+        "packing": packing.names(facts.schemes, schemes),
         "strength": facts.strength,
         "checked": list(facts.checked),
         "unchecked": list(facts.unchecked),

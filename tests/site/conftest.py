@@ -8,11 +8,22 @@ from rooflight_site.serve import serving
 
 PREFIX = "/repo/"
 SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "height": 844}}
-TEMPLATES = {"gallery": "", "inspector": "models/aurora-lab/Aurora-8B/", "data": "data/", "docs": "docs/"}
+TEMPLATES = {
+    "gallery": "",
+    "inspector": "models/aurora-lab/Aurora-8B/",
+    "data": "data/",
+    "docs": "docs/",
+    "tables": "docs/formats/",
+}
 
 DOCS = {
     "index.md": "# Method\n\nHow numbers come about. See the [glossary](glossary.md).\n\n"
     "## Counting\n\n| a | b |\n|---|---|\n| 1 | 2 |\n",
+    "formats.md": "# Formats\n\n| scheme | what it stores | config | product | read where | note |\n"
+    "|---|---|---|---|---|---|\n"
+    "| `packed` | four-bit weights in one word, one scale for each row of a matrix of many rows | "
+    "`config_groups.group_0.weights.strategy` `channel` | I4 × BF16 | "
+    "tensor headers of a made-up model | none at all |\n",
     "glossary.md": "# Glossary\n\nTerms and `code`.\n\n```python\nprint(1)\n```\n",
 }
 

@@ -251,6 +251,51 @@ def test_copied_costs_are_of_the_phase_on_show(open_page):
     assert {len(row) for row in rows} == {len(header)}
 
 
+# --- tables wider than their box -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_wide_table_of_prose_keeps_its_words_whole_and_shows_where_it_goes_on(open_page, size):
+    page = open_page(TEMPLATES["tables"], size)
+    box = page.locator(".md-typeset__scrollwrap.more-after")
+    box.wait_for()
+    assert page.locator("td code").evaluate_all("(all) => all.map((one) => one.getClientRects().length)") == [1, 1, 1]
+    assert page.locator("td").nth(1).bounding_box()["width"] > 180  # a sentence is no column of single words
+    shade = box.evaluate("""(box) => {
+      const style = getComputedStyle(box, "::after");
+      return [style.position, style.backgroundImage.includes("gradient"), parseFloat(style.width)];
+    }""")
+    assert shade == ["sticky", True, 28]
+    assert box.get_attribute("tabindex") == "0"  # it can be scrolled by keyboard
+    box.evaluate("(box) => box.scrollTo(box.scrollWidth, 0)")
+    page.locator(".md-typeset__scrollwrap.more-before:not(.more-after)").wait_for()
+
+
+def test_a_table_that_fits_has_no_shade_and_is_no_stop(open_page):
+    page = open_page(TEMPLATES["docs"])
+    box = page.locator(".md-typeset__scrollwrap.fits")
+    box.wait_for()
+    assert box.get_attribute("tabindex") is None
+    assert page.locator(".more-after, .more-before").count() == 0
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+@pytest.mark.parametrize("template", ["gallery", "inspector"])
+def test_the_tables_fit_a_laptop(open_page, template, width):
+    page = open_page(TEMPLATES[template])
+    page.set_viewport_size({"width": width, "height": 800})
+    page.locator(".scroll.fits").first.wait_for()
+    assert page.locator(".scroll.more-after").count() == 0
+
+
+def test_a_table_that_does_not_fit_a_phone_is_shaded_up_to_its_last_column(open_page):
+    page = open_page(TEMPLATES["inspector"], "phone")
+    box = page.locator(".scroll.more-after").filter(has=page.locator("#costs"))
+    box.wait_for()
+    box.evaluate("(box) => box.scrollTo(box.scrollWidth, 0)")
+    page.locator(".scroll:not(.more-after) #costs").wait_for()
+
+
 # --- without JavaScript, with less motion, on paper -------------------------------------------------------------------
 
 

@@ -12,6 +12,7 @@ from tests.site.factory import MODELS, inspection, inspections
 
 from rooflight_site.build import build
 from rooflight_site.errors import BuildError
+from rooflight_site.format import tokens
 
 HTML_BUDGET = 40_000  # bytes, gzipped
 HOSTILE = """<img src=x onerror=alert(1)>{% endraw %}{{ 7 * 7 }}</script><!--"'&amp;"""
@@ -88,6 +89,29 @@ def test_the_gallery_shows_a_figure_of_every_model(site):
     shown = figures((site / "index.html").read_text(encoding="utf-8"))
     assert {model for model, key in shown if key == "params.total"} == {shape.id for shape in MODELS}
     assert shown["aurora-lab/Aurora-8B", "params.total"] == "8.03\u202fB"
+
+
+@pytest.mark.parametrize(("model", "context"), [("aurora-lab/Aurora-8B", "4K"), ("drift-ai/drift2", "1K")])
+def test_work_per_token_names_the_context_of_its_steps(site, model, context):
+    data = json.loads((site / "data" / "models" / f"{model.replace('/', '--')}.json").read_text(encoding="utf-8"))
+    assert {tokens(step["context"]) for step in data["deployment"].values()} == {context}
+    page = (site / "models" / model / "index.html").read_text(encoding="utf-8")
+    said = re.search(r"<dt>Active per token</dt>.*?</div>", page, re.DOTALL)[0]
+    assert f"per token, at {context} context" in said
+
+
+def test_a_scheme_stands_before_the_dtypes_it_uses(site):
+    gallery = (site / "index.html").read_text(encoding="utf-8")
+    page = (site / "models" / "aurora-lab" / "Aurora-8B" / "index.html").read_text(encoding="utf-8")
+    # Made-up models have no library, so their schemes keep their own names.
+    assert ">fp8_block · F8_E4M3 + BF16</td>" in gallery
+    assert "as stored: fp8_block · F8_E4M3 + BF16</dd>" in page
+
+
+def test_the_footer_promises_no_bound_that_the_counting_does_not_keep(site):
+    footer = re.search(r"<footer.*?</footer>", (site / "index.html").read_text(encoding="utf-8"), re.DOTALL)[0]
+    assert "lower bound" not in footer
+    assert "graph as written, before kernels are fused" in footer
 
 
 def test_no_page_is_heavier_than_its_budget(site):

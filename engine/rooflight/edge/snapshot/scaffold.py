@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.edge.library import specs_folder
 from rooflight.edge.yaml_text import read_yaml
-from rooflight.expr import evaluate_tree
+from rooflight.expr import evaluate_tree, names
 from rooflight.spec import described, find_spec
-from rooflight.spec.config import Config, config_number, fill_defaults, read_config
+from rooflight.spec.config import Config, config_number, config_value, fill_defaults, read_config
 from rooflight.spec.read_model import read_model
 from rooflight.spec.scope import check_model_names
 from rooflight.truth import normal_config
@@ -25,6 +25,7 @@ from rooflight.values import SpecError
 
 if TYPE_CHECKING:
     from rooflight.edge.library import Catalog
+    from rooflight.expr import Tree
     from rooflight.spec import ModelSpec
 
 _TOP = re.compile(r"([a-z_]+):")
@@ -253,12 +254,23 @@ def _dim_values(spec: ModelSpec, config: Config) -> dict[str, str]:
     for name, tree in spec.dims.items():
         try:
             known[name] = evaluate_tree(tree, look_up)
-            said[name] = str(known[name])
+            said[name] = str(known[name]) + ("" if _says(config, tree) else ", by a default: the config does not say")
         except SpecError as error:
             said[name] = f"the config has {error.got} {error.where.rpartition(' ')[2]}"
         except (KeyError, ZeroDivisionError, ArithmeticError):
             said[name] = "follows from a dim above that is still open"
     return said
+
+
+def _says(config: Config, tree: Tree) -> bool:
+    """Say whether a config itself holds every key a length is read from."""
+    try:
+        for word in names(tree):
+            if word.startswith("config."):
+                config_value(config, word.removeprefix("config."))
+    except KeyError:
+        return False
+    return True
 
 
 def _quoted(word: str) -> str:
