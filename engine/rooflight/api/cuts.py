@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.api.binding import numbers, step_size
+from rooflight.api.recent import Recent
 from rooflight.expr import print_tree
 from rooflight.graph import expand
 from rooflight.layout import AXES
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from rooflight.walk import Program
 
 _AXIS = {"attn_tp": "tp_r", "etp": "dp_t"}  # one mesh axis of each degree: which of them is cut over does not matter
-_KEPT = 4
 
 
 class Broken(NamedTuple):
@@ -69,14 +69,9 @@ class Cuts:
         return tuple(sorted(found, key=lambda one: (one.block, len(one.name), one)))
 
 
-_recent: list[tuple[Model, Cuts]] = []
+_CUTS: Recent[Cuts] = Recent(4)
 
 
 def cuts_of(model: Model) -> Cuts:
-    """Return the cuts of a model; the last few models are kept."""
-    for known, cuts in _recent:
-        if known is model:
-            return cuts
-    _recent.insert(0, (model, Cuts(model)))
-    del _recent[_KEPT:]
-    return _recent[0][1]
+    """Return the cuts of a model."""
+    return _CUTS.get(model, None, lambda: Cuts(model))

@@ -11,6 +11,7 @@ from rooflight.analysis import Analysis, evaluate
 from rooflight.api.binding import numbers, step_size
 from rooflight.api.formula import json_number
 from rooflight.api.plans import UNLAID, has_experts, nearest_plan, plan_words, refusals
+from rooflight.api.recent import Recent
 from rooflight.derive.device import Collective, Device, device, peak_activations
 from rooflight.graph import expand
 from rooflight.layout import Plan, degrees
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from rooflight.expr import Value
     from rooflight.spec import Model
 
+_PROGRAMS: Recent[Program] = Recent(16)
 USABLE = 0.9  # of a GPU's memory, where nothing else is said
 
 
@@ -39,7 +41,12 @@ class Deployed:
 
     @cached_property
     def program(self) -> Program:
-        """The sharded program."""
+        """The sharded program, which all plans of a family share."""
+        step = self.step
+        key = (step.phase, step.drafts, step.counting, step.precision, self.family)
+        return _PROGRAMS.get(self.model, key, self._compiled)
+
+    def _compiled(self) -> Program:
         model, step = self.model, self.step
         graph = expand(
             model,
