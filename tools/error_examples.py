@@ -496,7 +496,7 @@ EXAMPLES: dict[str, Callable[[], object]] = {
 WITHOUT: dict[str, str] = dict.fromkeys(
     ("no-hub-library", "hub-unreachable", "hub-refused", "hub-not-found", "hub-busy", "hub-answer"),
     "It takes a network to see.",
-)
+) | {"no-access": "It takes a file that the system keeps from its user."}
 
 
 def refusal(code: str) -> SpecError:

@@ -104,12 +104,3 @@ def serving(root: Path, prefix: str = "/") -> Iterator[str]:
         running.shutdown()
         running.server_close()
         thread.join()
-
-
-def serve(root: Path, host: str = "127.0.0.1", port: int = 8000, prefix: str = "/") -> None:
-    """Serve a site until interrupted."""
-    with server(root, host, port, prefix) as running:
-        try:
-            running.serve_forever()
-        except KeyboardInterrupt:
-            return

@@ -30,9 +30,9 @@ plan-experts at plan ep
   fix       use attn_tp
 
 plan-layout at plan
-  expected  ep × etp that divides into attn_dp 2 × cp 1 × attn_tp 2
-  got       ep 8 × etp 1
-  fix       choose ep and etp whose product divides the GPUs of a stage
+  expected  etp over attn_tp 2 × attn_dp 2, and ep over what is left and cp 1
+  got       etp 1, ep 8
+  fix       choose an etp that divides attn_tp × attn_dp, and an ep that divides what it leaves of the stage
 
 plan-width at plan attn_tp
   expected  a divisor of d_ffn = 100

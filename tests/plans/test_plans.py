@@ -242,7 +242,10 @@ def test_every_listed_valid_plan_evaluates(name):
 
 
 FIX = re.compile(r"([a-z_]+)=([0-9]+)")
-SAYS_SO = {"plan-experts": "use attn_tp", "plan-layout": "choose ep and etp whose product divides the GPUs of a stage"}
+SAYS_SO = {
+    "plan-experts": "use attn_tp",
+    "plan-layout": "choose an etp that divides attn_tp × attn_dp, and an ep that divides what it leaves of the stage",
+}
 
 
 @pytest.mark.parametrize("name", [*DENSE, *EXPERTS])
@@ -321,9 +324,9 @@ REASONS = {
         "attn_dp=2,ep=4",
         """
         plan-layout at plan
-          expected  ep × etp that divides into attn_dp 2 × cp 1 × attn_tp 1
-          got       ep 4 × etp 1
-          fix       choose ep and etp whose product divides the GPUs of a stage""",
+          expected  etp over attn_tp 1 × attn_dp 2, and ep over what is left and cp 1
+          got       etp 1, ep 4
+          fix       choose an etp that divides attn_tp × attn_dp, and an ep that divides what it leaves of the stage""",
     ),
     "stages": (
         TIED,
@@ -409,3 +412,36 @@ def test_blocks_that_do_not_divide_are_filled_up(etp, width):
     assert one.device.shape[gate][-1] == 2 * width
     stored = 2_880 * (width // 32) * 17  # sixteen bytes and a scale for every block
     assert one.device.stored_bytes[down] == stored + 2_880 * 2
+
+
+def test_one_group_over_a_whole_column_is_cut_like_its_scale_is_not_there():
+    config = snapshot(LLAMA, "config") | {"quantization_config": {"quant_method": "gptq", "bits": 4, "group_size": -1}}
+    bound = load(config)
+    assert refusals(bound, Plan(attn_tp=8)) == ()
+    assert deployment(bound, Plan())["valid"]
+
+
+@pytest.mark.parametrize(
+    ("name", "precision", "plan", "codes"),
+    [
+        (QWEN_MOE, "factory", Plan(attn_tp=4, etp=4), set()),
+        (QWEN_MOE, "fp8", Plan(attn_tp=4, etp=4), {"plan-blocks"}),
+        (V3, "factory", Plan(attn_tp=32), {"plan-blocks"}),
+        (V3, "bf16", Plan(attn_tp=32), set()),
+    ],
+)
+def test_blocks_are_those_of_what_is_deployed(name, precision, plan, codes):
+    assert {error.code for error in refusals(model(name), plan, precision)} == codes
+
+
+def test_ulysses_cuts_heads_over_context_too():
+    assert refusals(model(GPT2), Plan(cp=8)) == ()
+    (error,) = refusals(model(GPT2), Plan(cp=8), ulysses=True)
+    assert (error.code, error.where, error.got, error.fix) == ("plan-heads", "plan attn_tp × cp", "8", "attn_tp × cp=6")
+    assert refusals(model(GPT2), Plan(cp=6), ulysses=True) == ()
+
+
+def test_a_replica_beyond_the_bound_is_refused():
+    with pytest.raises(SpecError) as caught:
+        deployment(model(GPT2), Plan(attn_dp=4096, cp=2))
+    assert (caught.value.code, caught.value.got) == ("bad-plan", "8192")

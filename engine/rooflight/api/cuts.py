@@ -9,6 +9,7 @@ from rooflight.api.recent import Recent
 from rooflight.expr import print_tree
 from rooflight.graph import expand
 from rooflight.layout import AXES
+from rooflight.spec import storage_under
 from rooflight.walk import Family, compile_graph, cut_name, walk
 
 if TYPE_CHECKING:
@@ -30,12 +31,12 @@ class Broken(NamedTuple):
 class Cuts:
     """The weights of one model, cut by any degree."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, precision: str) -> None:
         self.shards = model.library.dims.shards
-        step = step_size(model, "prefill")
-        self.program: Program = compile_graph(
-            expand(model, "prefill"), step.counting, shards=self.shards, family=Family()
-        )
+        step = step_size(model, "prefill", precision=precision)
+        storage = storage_under(step.precision, model.storage, model.library.schemes)
+        graph = expand(model, "prefill", storage=storage)
+        self.program: Program = compile_graph(graph, step.counting, shards=self.shards, family=Family())
         self.binding = {**numbers(model, step), **dict.fromkeys(AXES, 1)}
         self.whole = walk(self.program, self.binding)
         self.found: dict[tuple[str, int], tuple[Broken, ...]] = {}
@@ -64,7 +65,7 @@ class Cuts:
                     free = name is not None and self.shards[name] == "width"
                     if free and whole % degree and not any(one.padded for one in formats):
                         found.add(Broken(print_tree(tree), whole, local, 1))
-                    elif local % block:
+                    elif block < whole and local % block:  # what all of a length shares, every part can hold
                         found.add(Broken(print_tree(tree), whole, local, block))
         return tuple(sorted(found, key=lambda one: (one.block, len(one.name), one)))
 
@@ -72,6 +73,6 @@ class Cuts:
 _CUTS: Recent[Cuts] = Recent(4)
 
 
-def cuts_of(model: Model) -> Cuts:
-    """Return the cuts of a model."""
-    return _CUTS.get(model, None, lambda: Cuts(model))
+def cuts_of(model: Model, precision: str) -> Cuts:
+    """Return the cuts of a model whose weights are stored under a precision profile."""
+    return _CUTS.get(model, precision, lambda: Cuts(model, precision))

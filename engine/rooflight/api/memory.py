@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rooflight.analysis import Analysis, evaluate
 from rooflight.api.binding import numbers, step_size
 from rooflight.api.formula import json_number
-from rooflight.api.plans import UNLAID, has_experts, nearest_plan, plan_words, refusals
+from rooflight.api.plans import MAX_GPUS, UNLAID, Rules, has_experts, plan_words
 from rooflight.api.recent import Recent
 from rooflight.derive.device import Collective, Device, device, peak_activations
 from rooflight.graph import expand
@@ -20,7 +20,7 @@ from rooflight.values import SpecError
 from rooflight.walk import Family, Program, compile_graph
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rooflight.api.binding import StepSize
     from rooflight.expr import Value
@@ -111,7 +111,10 @@ def stages(deployed: Deployed) -> tuple[Stage, ...]:
 
 
 def _cut(weights: Sequence[float], parts: int, before: float, after: float) -> list[int]:
-    """Return the sizes of contiguous parts whose heaviest is lightest; the first and last carry extra weight."""
+    """Return the sizes of contiguous parts whose heaviest is lightest, the evenest of those that are.
+
+    The first and the last carry extra weight.
+    """
     count = len(weights)
     sums = [0.0]
     for value in weights:
@@ -120,16 +123,22 @@ def _cut(weights: Sequence[float], parts: int, before: float, after: float) -> l
     def load(part: int, start: int, end: int) -> float:
         return sums[end] - sums[start] + (before if part == 0 else 0.0) + (after if part == parts - 1 else 0.0)
 
-    best: list[list[float]] = [[float("inf")] * (count + 1) for _ in range(parts)]
-    came: list[list[int]] = [[0] * (count + 1) for _ in range(parts)]
-    for end in range(count + 1):
-        best[0][end] = load(0, 0, end)
-    for part in range(1, parts):
-        for end in range(part, count + 1):
-            for start in range(part, end):
-                worst = max(best[part - 1][start], load(part, start, end))
-                if worst < best[part][end]:
-                    best[part][end], came[part][end] = worst, start
+    def cut(worst: Callable[[float, float], float]) -> tuple[float, list[list[int]]]:
+        best: list[list[float]] = [[float("inf")] * (count + 1) for _ in range(parts)]
+        came: list[list[int]] = [[0] * (count + 1) for _ in range(parts)]
+        for end in range(count + 1):
+            best[0][end] = worst(0.0, load(0, 0, end))
+        for part in range(1, parts):
+            for end in range(part, count + 1):
+                for start in range(part, end):
+                    found = worst(best[part - 1][start], load(part, start, end))
+                    if found < best[part][end]:
+                        best[part][end], came[part][end] = found, start
+        return best[-1][count], came
+
+    heaviest, _ = cut(max)
+    # Of all cuts with that heaviest part the evenest: the sum of squares decides.
+    _, came = cut(lambda so_far, mine: so_far + mine * mine if mine <= heaviest else float("inf"))
     sizes: list[int] = []
     end = count
     for part in range(parts - 1, 0, -1):
@@ -199,7 +208,7 @@ def memory(
     fullest = max(rows, key=lambda row: row["weights_bytes"])
     tightest = min(rows, key=lambda row: row["max_batch_decode"])
     narrowest = min(rows, key=lambda row: row["max_batch_prefill"])
-    fits = all(row["max_batch_decode"] > 0 for row in rows)
+    fits = all(min(row["max_batch_decode"], row["max_batch_prefill"]) > 0 for row in rows)
     return {
         "capacity_bytes": capacity_bytes,
         "usable_bytes": floor(capacity_bytes * usable),
@@ -214,7 +223,7 @@ def memory(
             "decode": _limit(tightest["kv_bytes_per_request"], act_decode, budget - tightest["weights_bytes"]),
             "prefill": _limit(narrowest["prompt_bytes_per_request"], act_prefill, budget - narrowest["weights_bytes"]),
         },
-        "stages": [{"layers": row["layers"], "weights_bytes": json_number(row["weights_bytes"])} for row in rows],
+        "stages": [{name: json_number(value) for name, value in row.items()} for row in rows],
     }
 
 
@@ -289,20 +298,24 @@ def _sent_on(deployed: Deployed) -> dict[str, Any]:
         "op": "send",
         "group": 2,
         "axes": ["pp"],
-        "count": deployed.plan.pp - 1,
+        "count": 1,
         "bytes": json_number(size),
         "sent_bytes": json_number(size),
     }
 
 
-def deployment(model: Model, plan: Plan) -> dict[str, Any]:
+def deployment(model: Model, plan: Plan, *, precision: str = "factory", family: Family | None = None) -> dict[str, Any]:
     """Return a plan with its GPUs and why it could not run, if so: it is evaluated all the same, and marked.
 
     SpecError, naming the nearest plan that can run, where experts cannot even be laid over the GPUs of a stage, or
     there are more stages than layers.
     """
-    reasons = refusals(model, plan)
-    nearest = plan_words(nearest_plan(model, plan)) if reasons else None
+    replica = plan.stage_gpus * plan.pp
+    if replica > MAX_GPUS:
+        raise SpecError("bad-plan", "plan", f"at most {MAX_GPUS} GPUs in a replica", str(replica), "choose fewer")
+    rules = Rules(model, precision, ulysses=family is not None and family.ulysses)
+    reasons = rules.refusals(plan)
+    nearest = plan_words(rules.nearest(plan)) if reasons else None
     for error in reasons:
         if error.code in UNLAID:
             raise SpecError(error.code, error.where, error.expected, error.got, f"the nearest plan is {nearest}")

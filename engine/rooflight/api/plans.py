@@ -12,7 +12,7 @@ from rooflight.spec import nearest
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from rooflight.spec import Model
 
@@ -54,74 +54,83 @@ def plan_words(plan: Plan) -> str:
     return ",".join(f"{name}={value}" for name, value in plan._asdict().items() if value != 1) or "attn_dp=1"
 
 
-def refusals(model: Model, plan: Plan) -> tuple[SpecError, ...]:
-    """Return why a model cannot run under a plan; nothing where it can."""
-    found: list[SpecError] = []
-    try:
-        degrees(plan)
-    except SpecError as error:
-        found.append(error)
-    found += _heads(model, plan)
-    found += _experts(model, plan)
-    found += _weights(model, plan)
-    drafts = {stage.name for stage in model.spec.stages if stage.part == "draft"}
-    layers = sum(len(run) for name, run in model.layers.items() if name not in drafts)
-    if plan.pp > max(layers, 1):
-        found.append(
-            SpecError(
-                "plan-stages", "plan pp", f"at most {layers} stages, one layer each", str(plan.pp), f"pp={layers}"
+class Rules:
+    """The rules by which frameworks cut one model. Each looks at a few degrees, so what it said is kept."""
+
+    def __init__(self, model: Model, precision: str = "factory", *, ulysses: bool = False) -> None:
+        self.model = model
+        self.precision = precision
+        self.ulysses = ulysses
+        self.said: dict[tuple[object, ...], tuple[SpecError, ...]] = {}
+
+    def refusals(self, plan: Plan) -> tuple[SpecError, ...]:
+        """Return why the model cannot run under a plan; nothing where it can."""
+        return (
+            *self._once(_layout, plan.attn_dp, plan.attn_tp, plan.cp, plan.ep, plan.etp),
+            *self._once(self._heads, plan.attn_tp, plan.cp if self.ulysses else 1),
+            *self._once(self._experts, plan.ep, plan.etp),
+            *self._once(self._weights, "attn_tp", plan.attn_tp),
+            *self._once(self._weights, "etp", plan.etp),
+            *self._once(self._stages, plan.pp),
+        )
+
+    def nearest(self, plan: Plan) -> Plan:
+        """Return the valid plan of as many GPUs whose degrees differ least from another's, as ratios."""
+        replica = plan.stage_gpus * plan.pp
+        shapes = (one._replace(replicas=plan.replicas) for one in _shapes(replica, experts=has_experts(self.model)))
+        valid = (one for one in shapes if not self.refusals(one))  # attn_dp over all GPUs always is
+        return min(valid, key=lambda one: (_distance(one, plan), *_rank(one)))
+
+    def _once(self, rule: Callable[..., Iterable[SpecError]], *degrees: object) -> tuple[SpecError, ...]:
+        key = (rule.__name__, *degrees)
+        if key not in self.said:
+            self.said[key] = tuple(rule(*degrees))
+        return self.said[key]
+
+    def _heads(self, tp: int, cp: int) -> Iterator[SpecError]:
+        heads, kv = self.model.dims.get("n_heads"), self.model.dims.get("n_kv_heads")
+        word, ways = ("plan attn_tp", tp) if cp == 1 else ("plan attn_tp × cp", tp * cp)
+        if isinstance(heads, int) and heads % ways:
+            near = max(d for d in range(1, ways) if heads % d == 0 and (kv is None or kv % d == 0 or d % kv == 0))
+            yield SpecError("plan-heads", word, f"a divisor of n_heads = {heads}", str(ways), f"{word[5:]}={near}")
+        elif isinstance(kv, int) and kv % ways and ways % kv:
+            yield SpecError(
+                "plan-heads",
+                word,
+                f"a divisor of n_kv_heads = {kv}, or a multiple, which repeats them",
+                str(ways),
+                f"{word[5:]}={_divisor(kv, ways)}",
             )
-        )
-    return tuple(found)
 
-
-def _heads(model: Model, plan: Plan) -> Iterator[SpecError]:
-    heads, kv = model.dims.get("n_heads"), model.dims.get("n_kv_heads")
-    tp = plan.attn_tp
-    if isinstance(heads, int) and heads % tp:
-        near = max(
-            d for d in range(1, tp) if heads % d == 0 and (not isinstance(kv, int) or kv % d == 0 or d % kv == 0)
-        )
-        yield SpecError("plan-heads", "plan attn_tp", f"a divisor of n_heads = {heads}", str(tp), f"attn_tp={near}")
-    elif isinstance(kv, int) and kv % tp and tp % kv:
-        yield SpecError(
-            "plan-heads",
-            "plan attn_tp",
-            f"a divisor of n_kv_heads = {kv}, or a multiple, which repeats them",
-            str(tp),
-            f"attn_tp={_divisor(kv, tp)}",
-        )
-
-
-def _experts(model: Model, plan: Plan) -> Iterator[SpecError]:
-    experts = model.dims.get("n_experts")
-    if not isinstance(experts, int):
-        if plan.ep * plan.etp > 1:
+    def _experts(self, ep: int, etp: int) -> Iterator[SpecError]:
+        experts = self.model.dims.get("n_experts")
+        if not isinstance(experts, int):
+            if ep * etp > 1:
+                yield SpecError(
+                    "plan-experts",
+                    "plan ep",
+                    "ep=1 and etp=1 in a model without experts",
+                    f"ep={ep}, etp={etp}",
+                    "use attn_tp",
+                )
+            return
+        if experts % ep:
             yield SpecError(
                 "plan-experts",
                 "plan ep",
-                "ep=1 and etp=1 in a model without experts",
-                f"ep={plan.ep}, etp={plan.etp}",
-                "use attn_tp",
+                f"a divisor of n_experts = {experts}",
+                str(ep),
+                f"ep={_divisor(experts, ep)}",
             )
-        return
-    if experts % plan.ep:
-        yield SpecError(
-            "plan-experts",
-            "plan ep",
-            f"a divisor of n_experts = {experts}",
-            str(plan.ep),
-            f"ep={_divisor(experts, plan.ep)}",
-        )
 
-
-def _weights(model: Model, plan: Plan) -> Iterator[SpecError]:
-    """Widths must divide, and a shard must hold whole quantization blocks: a block's scale cannot be cut."""
-    cuts = cuts_of(model)
-    for word, degree in (("attn_tp", plan.attn_tp), ("etp", plan.etp)):
+    def _weights(self, word: str, degree: int) -> Iterator[SpecError]:
+        """Widths must divide, and a shard must hold whole quantization blocks: a block's scale cannot be cut."""
+        if degree == 1:
+            return
+        cuts = cuts_of(self.model, self.precision)
         broken = cuts.broken(word, degree)
         if not broken:
-            continue
+            return
         # A divisor of the degree that was asked for: what the rest of the plan was laid out by still fits.
         best = max(d for d in range(1, degree) if degree % d == 0 and not cuts.broken(word, d))
         name, whole, local, block = broken[0]
@@ -138,6 +147,31 @@ def _weights(model: Model, plan: Plan) -> Iterator[SpecError]:
                 f"{word}={best}",
             )
 
+    def _stages(self, pp: int) -> Iterator[SpecError]:
+        drafts = {stage.name for stage in self.model.spec.stages if stage.part == "draft"}
+        layers = sum(len(run) for name, run in self.model.layers.items() if name not in drafts)
+        if pp > max(layers, 1):
+            yield SpecError(
+                "plan-stages", "plan pp", f"at most {layers} stages, one layer each", str(pp), f"pp={layers}"
+            )
+
+
+def refusals(model: Model, plan: Plan, precision: str = "factory", *, ulysses: bool = False) -> tuple[SpecError, ...]:
+    """Return why a model cannot run under a plan; nothing where it can."""
+    return Rules(model, precision, ulysses=ulysses).refusals(plan)
+
+
+def nearest_plan(model: Model, plan: Plan) -> Plan:
+    """Return the valid plan of as many GPUs whose degrees differ least from another's, as ratios."""
+    return Rules(model).nearest(plan)
+
+
+def _layout(dp: int, tp: int, cp: int, ep: int, etp: int) -> Iterator[SpecError]:
+    try:
+        degrees(Plan(dp, tp, cp, ep, etp))
+    except SpecError as error:
+        yield error
+
 
 def _divisor(whole: int, near: int) -> int:
     return max(d for d in range(1, min(whole, near) + 1) if whole % d == 0)
@@ -150,15 +184,9 @@ def plans(model: Model, gpus: int) -> tuple[Verdict, ...]:
     """
     if not 1 <= gpus <= MAX_GPUS:
         raise SpecError("bad-plan", "gpus", f"a whole number from 1 to {MAX_GPUS}", str(gpus), "choose fewer")
-    found = [Verdict(plan, refusals(model, plan)) for plan in _shapes(gpus, experts=has_experts(model))]
+    rules = Rules(model)
+    found = [Verdict(plan, rules.refusals(plan)) for plan in _shapes(gpus, experts=has_experts(model))]
     return tuple(sorted(found, key=lambda verdict: (len(verdict.refusals) > 0, *_rank(verdict.plan))))
-
-
-def nearest_plan(model: Model, plan: Plan) -> Plan:
-    """Return the valid plan of as many GPUs whose degrees differ least from another's, as ratios."""
-    shapes = (one._replace(replicas=plan.replicas) for one in _shapes(_replica(plan), experts=has_experts(model)))
-    ranked = sorted(shapes, key=lambda one: (_distance(one, plan), *_rank(one)))
-    return next(one for one in ranked if not refusals(model, one))  # attn_dp over all GPUs always is
 
 
 def _shapes(gpus: int, *, experts: bool) -> Iterator[Plan]:
@@ -176,10 +204,6 @@ def _shapes(gpus: int, *, experts: bool) -> Iterator[Plan]:
 def has_experts(model: Model) -> bool:
     """Say whether a model routes tokens to experts."""
     return isinstance(model.dims.get("n_experts"), int)
-
-
-def _replica(plan: Plan) -> int:
-    return min(plan.stage_gpus * plan.pp, MAX_GPUS)
 
 
 def _rank(plan: Plan) -> tuple[int, Plan]:

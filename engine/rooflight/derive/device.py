@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.derive.storage import stands_with, stored_tensors, tensor_bytes
 from rooflight.derive.traffic import read_shares
-from rooflight.expr import Value, div, max_, prod, total
+from rooflight.expr import Value, cmp_, div, max_, prod, total, where
 from rooflight.layout import REPEATS
 from rooflight.walk import walk
 
@@ -24,6 +24,7 @@ class Collective(NamedTuple):
     kind: str
     group: Group
     node: str
+    gpus: Value
     bytes: Value
     sent: Value
     entry: bool  # once where a stack is entered, not in every layer
@@ -97,7 +98,7 @@ def _collective(transfer: Transfer, size: Value, binding: Mapping[str, Value]) -
     gpus = prod([binding[axis] for axis in group])
     share = div(gpus - 1, gpus)
     sent = size * share * (2 if kind == "all_reduce" else 1)
-    return Collective(kind, group, transfer.reader, size, sent, transfer.entry)
+    return Collective(kind, group, transfer.reader, gpus, size, sent, transfer.entry)
 
 
 def _stored(program: Program, index: int, at: Callable[[int], Value], width: Value) -> Value:
@@ -138,6 +139,10 @@ def peak_activations(program: Program, held: Device) -> Value:
     peak: Value = 0
     for now in range(len(steps)):
         live = [size[index] for index in range(now + 1) if owner[index] == index and last[index] >= now]
-        brought = [c.bytes for c in held.collectives[now] if c.kind in ("all_gather", "all_to_all")]
+        brought = [
+            where(cmp_(">", c.gpus, 1), c.bytes, 0)  # among one GPU nothing is gathered
+            for c in held.collectives[now]
+            if c.kind in ("all_gather", "all_to_all")
+        ]
         peak = max_(peak, total((*live, *brought)))
     return peak

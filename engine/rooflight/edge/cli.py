@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ import click
 
 from rooflight import __version__, api
 from rooflight.edge import front, screen
+from rooflight.edge.access import no_access
 from rooflight.edge.snapshot import commands
 from rooflight.values import SpecError
 
@@ -36,14 +38,19 @@ class _Group(click.Group):
         try:
             return super().invoke(ctx)
         except SpecError as error:
-            if ctx.meta[_AS_JSON]:
-                click.echo(json.dumps({"error": error.as_json()}, indent=2), err=True)
-            else:
-                screen.error(error)
-            ctx.exit(BAD_INPUT)
+            self._refuse(ctx, error)
         except BrokenPipeError:  # `rooflight … | head`
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is left is written again at exit
             ctx.exit(0)
+        except OSError as error:
+            self._refuse(ctx, no_access(error))
+
+    def _refuse(self, ctx: click.Context, error: SpecError) -> None:
+        if ctx.meta[_AS_JSON]:
+            click.echo(json.dumps({"error": error.as_json()}, indent=2), err=True)
+        else:
+            screen.error(error)
+        ctx.exit(BAD_INPUT)
 
 
 @click.group(
@@ -117,6 +124,12 @@ def _step_options(command: Callable[..., Any]) -> Callable[..., Any]:
 _phase = click.option(
     "--phase", type=click.Choice(["prefill", "decode"]), default="prefill", show_default=True, help="Which step."
 )
+
+
+def _number(_ctx: click.Context, option: click.Parameter, value: float) -> float:
+    if value != value:  # noqa: PLR0124 - NaN passes every range
+        raise click.BadParameter("a number is needed", param=option)
+    return value
 
 
 def _emit(data: Any) -> None:
@@ -262,7 +275,14 @@ def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json:
     "--output", "output_tokens", type=click.IntRange(1, 10**8), default=1024, show_default=True, help="Answer."
 )
 @click.option("--batch", type=click.IntRange(1, 10**6), default=1, show_default=True, help="Sequences per DP rank.")
-@click.option("--usable", type=click.FloatRange(0, 1), default=api.USABLE, show_default=True, help="Share of memory.")
+@click.option(
+    "--usable",
+    type=click.FloatRange(0, 1),
+    default=api.USABLE,
+    show_default=True,
+    callback=_number,
+    help="Share of memory.",
+)
 @click.option("--precision", default="factory", show_default=True, metavar="NAME", help="A profile of specs/precision.")
 @click.option("--drafts", is_flag=True, help="Deploy the heads that guess ahead (MTP) too.")
 @click.option("--ulysses", is_flag=True, help="Under cp, exchange heads for positions instead of gathering keys.")
@@ -347,8 +367,15 @@ def build(specs: str | None, out: str, jobs: int, site_url: str | None, *, quiet
 @click.option("--base", default="/", show_default=True, help="Path the site is served under, e.g. /rooflight/.")
 def serve(folder: str, port: int, base: str) -> None:
     """Serve a built site on this machine, the way GitHub Pages does."""
-    click.echo(f"http://127.0.0.1:{port}{base}  (Ctrl-C ends it)")
-    _builder("rooflight_site.serve").serve(Path(folder), port=port, prefix=base)
+    try:
+        running = _builder("rooflight_site.serve").server(Path(folder), port=port, prefix=base)
+    except OSError as error:
+        raise click.ClickException(f"port {port}: {error.strerror}; choose another with --port") from None
+    with running:
+        path = f"{base.strip('/')}/" if base.strip("/") else ""
+        click.echo(f"http://127.0.0.1:{running.server_address[1]}/{path}  (Ctrl-C ends it)")
+        with suppress(KeyboardInterrupt):
+            running.serve_forever()
 
 
 def _builder(module: str) -> Any:

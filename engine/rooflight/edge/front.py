@@ -161,27 +161,30 @@ def estimate(
         "prefill": api.step_size(model, "prefill", batch=batch, context=input_tokens, **knobs),
         "decode": api.step_size(model, "decode", batch=batch, context=context, **knobs),
     }
+    deployment = api.deployment(model, chosen, precision=str(knobs.get("precision", "factory")), family=family)
+    memory = api.memory(
+        model,
+        chosen,
+        held.memory_bytes,
+        input_tokens=input_tokens,
+        output_tokens=output_tokens,
+        usable=usable,
+        family=family,
+        **knobs,
+    )
     return {
         "model": model.id,
         "gpu": held.name,
         "capacity_source": held.facts["memory"].origin,
         "warnings": list(model.warnings),
-        "deployment": api.deployment(model, chosen),
+        "deployment": deployment,
         "beyond_published_context": context > model.max_context,
-        "memory": api.memory(
-            model,
-            chosen,
-            held.memory_bytes,
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-            usable=usable,
-            family=family,
-            **knobs,
-        ),
+        "memory": memory,
         **{
             phase: {
                 "batch": step.batch,
                 "context": step.context,
+                "fits": step.batch <= memory[f"max_batch_{phase}"],
                 "kernels": api.kernels(api.Deployed(model, step, chosen, family)),
             }
             for phase, step in steps.items()

@@ -188,7 +188,7 @@ def estimate(result: dict[str, Any]) -> None:
     for phase in ("prefill", "decode"):
         step = result[phase]
         table = _table(
-            f"{phase}, batch {step['batch']:,}, context {step['context']:,}",
+            f"{phase}, batch {step['batch']:,}{'' if step['fits'] else ' (too many)'}, context {step['context']:,}",
             "op",
             ">count",
             "one GPU's shape",

@@ -66,9 +66,9 @@ def degrees(plan: Plan) -> dict[str, int]:
         raise SpecError(
             "plan-layout",
             "plan",
-            f"ep × etp that divides into attn_dp {plan.attn_dp} × cp {plan.cp} × attn_tp {plan.attn_tp}",
-            f"ep {plan.ep} × etp {plan.etp}",
-            "choose ep and etp whose product divides the GPUs of a stage",
+            f"etp over attn_tp {plan.attn_tp} × attn_dp {plan.attn_dp}, and ep over what is left and cp {plan.cp}",
+            f"etp {plan.etp}, ep {plan.ep}",
+            "choose an etp that divides attn_tp × attn_dp, and an ep that divides what it leaves of the stage",
         )
     return {
         "dp_r": plan.attn_dp // (dp_e * dp_t),

@@ -78,6 +78,7 @@ CODES: dict[str, str] = {
     "config-unknown-dtype": "The config names a dtype without a known width.",
     "broken-constraint": "Config values that together break a rule of dims.yaml.",
     "no-spec": "No spec covers the architecture the config names.",
+    "no-access": "A file or folder that the system does not let this user open.",
     "no-config": "The target is a path without a config.json.",
     "unknown-model": "The target is no path and no id of a checkpoint that ships with the project.",
     # Snapshots
