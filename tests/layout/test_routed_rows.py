@@ -66,7 +66,7 @@ def said(monkeypatch):
     def read(phase, family):
         found.clear()
         bound = model(MIXTRAL)
-        assert Deployed(bound, api.step_size(bound, phase), Plan(), family).program
+        assert Deployed(bound, api.step_size(bound, phase), Plan(), family)._compiled()
         return dict(found)
 
     return read
