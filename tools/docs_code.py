@@ -28,7 +28,7 @@ and standard error says why and how to fix it; 2 the command line itself was wro
 
 
 # Where a call that makes or carries an error names its code.
-_CODE_AT = {"SpecError": 0, "Check": 2}
+_CODE_AT = {"SpecError": 0, "Check": 2, "parse_json": 2}
 
 
 def used_codes(folder: Path = ENGINE) -> dict[str, list[str]]:

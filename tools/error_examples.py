@@ -234,6 +234,7 @@ def _file(name: str, content: str) -> Callable[[], object]:
 
 def _no_file() -> None:
     with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "specs").mkdir()
         _ = files.open_catalog(folder + "/specs").library
 
 

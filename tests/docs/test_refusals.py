@@ -70,7 +70,7 @@ cannot-write at trial/models/fern.yaml
   fix       pass another folder with --out
 
 no-checkpoint at fern 1b
-  expected  ORG/NAME as on the hub, or the path of a folder or safetensors file
+  expected  ORG/NAME as on the hub, or the path of a config.json, or of a folder that holds one
   got       neither
   fix       check the path, or the spelling of ORG/NAME
 """

@@ -163,3 +163,45 @@ def test_where_code_is_staged(monkeypatch, tmp_path):
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", "/home/me")
     assert str(code_folder("a/b", "c")) == "/home/me/.cache/rooflight/remote-code/a--b/c"
+
+
+def test_half_a_checkpoint_is_none(folder):
+    (folder / "model.safetensors.index.json").unlink()
+    (folder / SHARDS[1]).unlink()
+    for target in (folder, folder / SHARDS[0]):
+        assert (
+            refusal(target)
+            == f"""\
+several-checkpoints at PATH
+  expected  model.safetensors, one safetensors file, an index, or one complete set of shards
+  got       {SHARDS[0]}
+  fix       download the whole checkpoint, pass the file that is meant, or add the index"""
+        )
+    (folder / SHARDS[0]).rename(folder / "model-00001-of-00001.safetensors")
+    assert totals(take(folder).snapshot.tensors)["tensors"] == 2
+
+
+@pytest.mark.parametrize("metadata", [None, {"format": "pt"}])
+def test_files_without_tensors(folder, metadata):
+    (folder / "model.safetensors.index.json").unlink()
+    (folder / "model.safetensors").write_bytes(file_of([], metadata))
+    assert (
+        refusal(folder)
+        == """\
+no-safetensors at local/tiny
+  expected  safetensors files that hold tensors
+  got       headers without a tensor
+  fix       pass the files that hold the weights"""
+    )
+
+
+def test_an_index_of_nothing(folder):
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {}}')
+    assert refusal(folder).startswith("index-mismatch at PATH/model.safetensors.index.json weight_map\n")
+
+
+def test_a_header_with_a_number_that_is_none(folder):
+    text = b'{"a": {"dtype": "F32", "shape": [1e999], "data_offsets": [0, 4]}}'
+    (folder / SHARDS[0]).write_bytes(len(text).to_bytes(8, "little") + text + bytes(4))
+    assert "header-json at" in refusal(folder)
+    assert "1e999 is larger than any number" in refusal(folder)

@@ -168,3 +168,30 @@ def test_values_cannot_break_out(specs, config):
     assert done.exit_code == 0, done.stderr
     assert "\nevil" not in (specs / "models" / "fern.yaml").read_text("utf-8")
     open_catalog(specs).library.models["fern"]
+
+
+@pytest.mark.parametrize("target", ["missing.json", "some/missing.json", "./none"])
+def test_a_config_that_is_not_there(specs, target):
+    done = new(specs, target)
+    assert done.exit_code == 1
+    assert done.stderr == (
+        f"""\
+no-checkpoint at {target}
+  expected  ORG/NAME as on the hub, or the path of a config.json, or of a folder that holds one
+  got       neither
+  fix       check the path, or the spelling of ORG/NAME
+"""
+    )
+
+
+def test_specs_without_models_have_no_nearest(specs, config):
+    shutil.rmtree(specs / "models")
+    done = new(specs, config(FERN))
+    assert done.exit_code == 1
+    assert done.stderr.startswith("missing-file at specs/models\n")
+
+
+def test_an_empty_name_for_the_spec_is_refused(specs, config):
+    done = new(specs, config(FERN), "--out", "")
+    assert done.exit_code == 2
+    assert "it is empty" in done.stderr

@@ -186,3 +186,54 @@ def test_options_that_do_not_belong(folder):
 
 def test_an_id_that_is_none(folder):
     assert invoke("snapshot", folder, "--id", "../x").stderr.startswith("no-checkpoint at ../x\n")
+
+
+@pytest.mark.parametrize("content", ["[]", "5", "null", '{"lab": 7}'])
+def test_replace_reads_what_people_wrote_or_refuses(folder, tmp_path, content):
+    place = tmp_path / "truth" / "org--tiny"
+    arguments = ("snapshot", folder, "--id", "org/tiny", "--out", tmp_path / "truth")
+    assert invoke(*arguments).exit_code == 0
+    (place / "provenance.json").write_text(content)
+    done = invoke(*arguments, "--replace")
+    assert done.exit_code == 1
+    assert done.stderr.startswith(f"bad-snapshot at {place}/provenance.json")
+    assert (place / "provenance.json").read_text() == content
+
+
+def test_replace_keeps_how_weights_are_stored(folder, tmp_path):
+    arguments = ("snapshot", folder, "--id", "org/tiny", "--out", tmp_path / "truth")
+    invoke(*arguments)
+    beside = tmp_path / "truth" / "org--tiny" / "storage.yaml"
+    beside.write_text("scheme: awq\n")
+    assert invoke(*arguments, "--replace").exit_code == 0
+    assert beside.read_text() == "scheme: awq\n"
+
+
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_replace_removes_nothing_but_a_snapshot(folder, tmp_path, what):
+    place = tmp_path / "truth" / "org--tiny"
+    place.parent.mkdir()
+    if what == "folder":
+        place.mkdir()
+        (place / "thesis.txt").touch()
+    else:
+        place.touch()
+    done = invoke("snapshot", folder, "--id", "org/tiny", "--out", tmp_path / "truth", "--replace")
+    assert done.exit_code == 1
+    got = "thesis.txt in it" if what == "folder" else "no folder"
+    assert done.stderr == (
+        f"""\
+snapshot-exists at {place}
+  expected  a snapshot to replace: a folder of config.json, tensors.json, provenance.json, storage.yaml alone
+  got       {got}
+  fix       move it away, or pass --out for another folder
+"""
+    )
+    assert place.exists()
+
+
+@pytest.mark.parametrize("option", ["--out", "--id"])
+def test_empty_options_are_no_wish_for_the_default(folder, option):
+    done = invoke("snapshot", folder, option, "", "--dry-run")
+    assert done.exit_code == 2
+    assert "it is empty" in done.stderr

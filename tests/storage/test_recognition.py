@@ -6,7 +6,8 @@ from storage_models import llama, model, table
 import rooflight
 from rooflight import api
 from rooflight.checks import Subject, examine
-from rooflight.spec.quant import recognizes, scheme_numbers
+from rooflight.edge.yaml_text import read_yaml
+from rooflight.spec.quant import read_scheme, recognizes, scheme_numbers
 from rooflight.spec.storage import read_storage
 from rooflight.values import SpecError
 
@@ -132,3 +133,54 @@ def test_what_a_matrix_product_works_on(schemes):
 
 def test_a_source_is_written_down_for_every_scheme(schemes):
     assert all(len(scheme.source) > 20 for scheme in schemes.values())
+
+
+@pytest.mark.parametrize(
+    ("quantization", "key"),
+    [
+        ({"quant_method": "gptq", "bits": 4, "group_size": 0}, "group_size"),
+        ({"quant_method": "gptq", "bits": 0, "group_size": 128}, "bits"),
+        ({"quant_method": "fp8", "weight_block_size": [0, 0]}, "weight_block_size.0"),
+        ({"quant_method": "fp8", "weight_block_size": [128, -1]}, "weight_block_size.1"),
+        ({"quant_method": "fp8", "weight_block_size": [128]}, "weight_block_size"),
+        ({"quant_method": "fp8", "weight_block_size": [128, 128, 128]}, "weight_block_size"),
+        ({"quant_method": "fp8", "weight_block_size": [128, None]}, "weight_block_size"),
+        ({"quant_method": "fp8", "weight_block_size": []}, "weight_block_size"),
+        ({"quant_method": "fp8", "weight_block_size": "x"}, "weight_block_size"),
+        ({"quant_method": "fp8", "weight_block_size": 128}, "weight_block_size"),
+        ({"quant_method": "fp8", "weight_block_size": {"0": 128}}, "weight_block_size"),
+    ],
+)
+def test_numbers_that_no_blocks_have(quantization, key):
+    with pytest.raises(SpecError) as caught:
+        model(llama(quantization_config={"activation_scheme": "dynamic", **quantization}))
+    assert str(caught.value).splitlines()[0] == f"config-wrong-type at config.json quantization_config.{key}"
+
+
+def test_what_stands_where_an_object_is_read(schemes):
+    with pytest.raises(SpecError) as caught:
+        scheme_numbers(schemes["ct_fp8_channel"], {"kv_cache_scheme": "fp8"}, "here")
+    assert (
+        str(caught.value)
+        == """\
+config-wrong-type at here quantization_config.kv_cache_scheme
+  expected  an object
+  got       'fp8'
+  fix       correct the config"""
+    )
+    assert scheme_numbers(schemes["ct_fp8_channel"], {"kv_cache_scheme": None}, "here") == {"kv": 0}
+
+
+def test_a_scheme_cannot_divide_by_nothing(schemes):
+    text = "doc: A.\nsource: b\nrecognized_by: {}\nnumbers: { group: 0 }\nroles: [ffn]\nweight: I4\nactivation: F16\n"
+    text += 'tensors: [{ suffix: .w, dtype: I8, shape: [out, "ceil_div(in, group)"] }]\n'
+    with pytest.raises(SpecError) as caught:
+        read_scheme("odd", read_yaml(text, "odd.yaml"), "odd.yaml", {"ffn": ""})
+    assert (
+        str(caught.value)
+        == """\
+wrong-type at odd.yaml:4 odd.numbers.group
+  expected  a whole number from 1 to 1048576
+  got       0
+  fix       correct group"""
+    )

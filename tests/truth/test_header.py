@@ -139,7 +139,7 @@ header-json at here
 duplicate-key at here a
   expected  every key once
   got       a twice
-  fix       fetch the file again; if it stays so, the file is damaged""",
+  fix       keep one of the two, or fetch the file again""",
             id="a tensor twice",
         ),
         pytest.param(
@@ -297,7 +297,7 @@ no-safetensors at here
 several-checkpoints at here
   expected  model.safetensors, one safetensors file, an index, or one complete set of shards
   got       a.safetensors, b-00001-of-00002.safetensors
-  fix       pass the file that is meant, or add the index""",
+  fix       download the whole checkpoint, pass the file that is meant, or add the index""",
         ),
         (
             ["x.safetensors"],

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import json
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from stat import S_ISDIR, S_ISREG
+from typing import TYPE_CHECKING, Any
 
 from rooflight.edge.yaml_text import read_yaml
 from rooflight.hardware import Gpu, read_gpu
-from rooflight.spec import Library, Model, Provenance, Sources, bind, described, find_spec, nearest, read_library
+from rooflight.spec import Library, Model, Provenance, Sources, bind, find_spec, nearest, read_library
 from rooflight.spec.config import read_config
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
 MAX_CONFIG_BYTES = 4 << 20
 
@@ -45,21 +46,29 @@ class Catalog:
     def library(self) -> Library:
         """All specs, read once. Raises SpecError at the first fault."""
         base = self.folder.parent
-        return read_library(
-            Sources(
-                dims=_read(self.folder / "dims.yaml", base),
-                roles=_read(self.folder / "roles.yaml", base),
-                config_keys=_read(self.folder / "config_keys.yaml", base),
-                components=_read_all(self.folder / "components", base),
-                drafts=_read_all(self.folder / "drafts", base),
-                models=_read_all(self.folder / "models", base),
-                schemes=_read_all(self.folder / "quant", base),
-                precisions=_read_all(self.folder / "precision", base),
-            )
+        sources = Sources(
+            dims=_read(self.folder / "dims.yaml", base),
+            roles=_read(self.folder / "roles.yaml", base),
+            config_keys=_read(self.folder / "config_keys.yaml", base),
+            components=_read_all(self.folder / "components", base),
+            drafts=_read_all(self.folder / "drafts", base),
+            models=_read_all(self.folder / "models", base),
+            schemes=_read_all(self.folder / "quant", base),
+            precisions=_read_all(self.folder / "precision", base),
         )
+        if not sources.models:
+            raise SpecError(
+                "missing-file",
+                self.shown(self.folder / "models"),
+                "a folder with at least one model spec",
+                "no .yaml file",
+                "restore it, or pass another folder with --specs",
+            )
+        return read_library(sources)
 
     def ids(self) -> tuple[str, ...]:
-        """Return the ids of the checkpoints that some spec covers, sorted."""
+        """Return the ids of the checkpoints that some spec covers, sorted. SpecError where the specs cannot be read."""
+        _ = self.library  # a folder without specs has no checkpoints to look at, and must not pass for an empty one
         return tuple(model_id for model_id, folder in self._snapshots() if self._covered(folder))
 
     def models(self) -> tuple[Model, ...]:
@@ -70,9 +79,9 @@ class Catalog:
         """Return one checkpoint by id. SpecError suggests the nearest where there is none."""
         for known, folder in self._snapshots():
             if known == model_id:
-                provenance = _provenance(folder)
+                provenance = self._provenance(folder)
                 path = folder / "config.json"
-                where = _shown(path, self.folder.parent)
+                where = self.shown(path)
                 beside = folder / "storage.yaml"
                 storage = _read(beside, self.folder.parent) if beside.is_file() else None
                 return bind(self.library, read_json(path), where, model_id, provenance, storage)
@@ -85,12 +94,24 @@ class Catalog:
             nearest(model_id, known_ids, "`rooflight models` lists the ids"),
         )
 
+    def shown(self, path: Path) -> str:
+        """Return how messages name a file of the folder: from the folder's own name on."""
+        return _shown(path, self.folder.parent)
+
     def _snapshots(self) -> Iterator[tuple[str, Path]]:
         truth = self.folder / "truth"
         folders = sorted(truth.iterdir()) if truth.is_dir() else []
         for folder in folders:
             if (folder / "config.json").is_file():
                 yield folder.name.replace("--", "/", 1), folder
+
+    def _provenance(self, folder: Path) -> Provenance:
+        from rooflight.truth import read_provenance
+
+        path = folder / "provenance.json"
+        facts = read_provenance(read_json(path), self.shown(path)) if path.is_file() else {}
+        known = {key: facts.get(key) for key in ("lab", "source", "config_state", "strength", "released")}
+        return Provenance(**known, notes=tuple(facts.get("notes", ())))
 
     def _covered(self, folder: Path) -> bool:
         path = folder / "config.json"
@@ -105,8 +126,18 @@ class Catalog:
 
 
 def open_catalog(folder: str | Path | None = None) -> Catalog:
-    """Open a specs folder, the project's own where none is named."""
-    return Catalog(specs_folder() if folder is None else Path(folder).resolve())
+    """Open a specs folder, the project's own where none is named. SpecError where there is no such folder."""
+    if folder is None:
+        return Catalog(specs_folder())
+    if not str(folder) or _kind(Path(folder)) != "folder":
+        raise SpecError(
+            "no-specs",
+            str(folder) or "--specs",
+            "a folder with dims.yaml, roles.yaml, config_keys.yaml, components/ and models/",
+            f"no folder {str(folder)!r}"[:120],
+            "check the path, or leave --specs out for the project's own",
+        )
+    return Catalog(Path(folder).resolve())
 
 
 def load_target(catalog: Catalog, target: str) -> Model:
@@ -136,14 +167,16 @@ def _kind(path: Path) -> str:
 def open_gpu(path: str) -> Gpu:
     """Read a GPU file. SpecError where there is none or it is not one."""
     place = Path(path)
-    if not place.is_file():
-        raise SpecError("missing-file", path, "a GPU file", "no such file", "check the path")
+    _must_be_file(place, path, "a GPU file", "check the path")
     return read_gpu(_read(place, place.parent), place.name)
 
 
 def read_json(path: Path) -> Any:
     """Read a JSON file of bounded size. SpecError where it is too large, truncated or not JSON."""
-    size = path.stat().st_size
+    from rooflight.truth import parse_json
+
+    with _readable(path, str(path)):
+        size = path.stat().st_size
     if size > MAX_CONFIG_BYTES:
         raise SpecError(
             "config-too-large",
@@ -152,40 +185,43 @@ def read_json(path: Path) -> Any:
             f"{size:,}",
             "pass the model's own config.json",
         )
-    try:
-        return json.loads(
-            path.read_bytes(), object_pairs_hook=lambda pairs: _unique(pairs, path), parse_constant=_no_constant
-        )
-    except (ValueError, RecursionError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise SpecError(
-            "config-not-json", str(path), "JSON", reason, "fetch the file again, it may be truncated"
-        ) from None
-
-
-def _unique(pairs: list[tuple[str, Any]], path: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise SpecError("duplicate-key", f"{path} {key}", "every key once", f"{key} twice", "keep one of the two")
-        found[key] = value
-    return found
-
-
-def _no_constant(word: str) -> Any:
-    message = f"{word} is not JSON"
-    raise ValueError(message)
+    with _readable(path, str(path)):
+        raw = path.read_bytes()
+    return parse_json(raw, str(path), "config-not-json", "fetch the file again, it may be truncated")
 
 
 def _read(path: Path, base: Path) -> Any:
     shown = _shown(path, base)
-    if not path.is_file():
-        raise SpecError("missing-file", shown, "a file of the specs folder", "no such file", "restore it")
+    _must_be_file(path, shown, "a file of the specs folder", "restore it")
     try:
-        text = path.read_text(encoding="utf-8")
+        with _readable(path, shown):
+            text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise SpecError("yaml-syntax", shown, "UTF-8 text", str(error)[:120], "save the file as UTF-8") from None
     return read_yaml(text, shown)
+
+
+def _must_be_file(path: Path, shown: str, expected: str, fix: str) -> None:
+    """Refuse what is no plain file, saying what is there instead: a pipe would be waited for without end."""
+    try:
+        mode = path.stat().st_mode
+        got = "" if S_ISREG(mode) else "a folder" if S_ISDIR(mode) else "neither a file nor a folder"
+    except FileNotFoundError:
+        got = "a link to nothing" if path.is_symlink() else "no such file"
+    except (OSError, ValueError) as error:  # a loop of links, no permission, a NUL in the name
+        got = getattr(error, "strerror", None) or str(error)
+    if got:
+        raise SpecError("missing-file", shown, expected, got, fix)
+
+
+@contextmanager
+def _readable(path: Path, shown: str) -> Generator[None]:
+    """Turn what the file system says of a file into a refusal."""
+    try:
+        yield
+    except OSError as error:
+        got = error.strerror or type(error).__name__
+        raise SpecError("missing-file", shown, f"{path.name}, readable", got, "check its permissions") from None
 
 
 def _read_all(folder: Path, base: Path) -> dict[str, Any]:
@@ -194,21 +230,3 @@ def _read_all(folder: Path, base: Path) -> dict[str, Any]:
 
 def _shown(path: Path, base: Path) -> str:
     return path.relative_to(base).as_posix() if path.is_relative_to(base) else str(path)
-
-
-def _provenance(folder: Path) -> Provenance:
-    path = folder / "provenance.json"
-    if not path.is_file():
-        return Provenance()
-    read: Any = read_json(path)
-    facts = cast("dict[str, Any]", read if isinstance(read, dict) else {"notes": None})
-    if not isinstance(facts.get("notes", []), list):
-        raise SpecError("wrong-type", str(path), "an object, notes a list", described(read), "correct the file")
-    return Provenance(
-        lab=facts.get("lab"),
-        source=facts.get("source"),
-        config_state=facts.get("config_state"),
-        strength=facts.get("strength"),
-        released=facts.get("released"),
-        notes=tuple(facts.get("notes", ())),
-    )

@@ -9,7 +9,7 @@ from rooflight import api
 from rooflight.checks import Finding, Strength, Subject, claimed, examine, from_error, strength_of
 from rooflight.edge.library import read_json
 from rooflight.edge.sources import read_sources
-from rooflight.truth import folder_name, read_tensors
+from rooflight.truth import folder_name, read_provenance, read_tensors
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ def subject_of(catalog: Catalog, model: Model, sources: Path | None = None) -> S
     folder = catalog.folder / "truth" / folder_name(model.id)
     rows = published = None
     if (folder / "tensors.json").is_file():
-        rows = read_tensors(read_json(folder / "tensors.json"), f"specs/truth/{folder.name}/tensors.json")
+        rows = read_tensors(read_json(folder / "tensors.json"), catalog.shown(folder / "tensors.json"))
     if (folder / "provenance.json").is_file():
-        facts = read_json(folder / "provenance.json")
+        facts = read_provenance(read_json(folder / "provenance.json"), catalog.shown(folder / "provenance.json"))
         if facts.get("published_total") is not None:
             published = facts["published_total"], tuple(facts.get("published_total_counts") or ("parameter",))
     texts = _texts(frozenset(anchor.file for anchor in model.spec.anchors) | {model.spec.source}, sources)
@@ -88,9 +88,22 @@ def published(catalog: Catalog, sources: Path | None = None) -> tuple[tuple[Mode
 
 
 def validate(catalog: Catalog, targets: tuple[str, ...], sources: Path | None = None) -> dict[str, Any]:
-    """Return findings of all guards and diagnostics over checkpoints, all that a spec covers where none are named."""
+    """Return findings of all guards and diagnostics over checkpoints, all that a spec covers where none are named.
+
+    SpecError where there is nothing to hold the specs against: no checkpoint, or no folder of sources of that name.
+    """
     findings: list[dict[str, Any]] = []
+    if sources is not None and not sources.is_dir():
+        raise SpecError(
+            "missing-file", str(sources), "a folder with the wheels that specs quote from", "no such folder",
+            "check the path, or leave --sources out",
+        )  # fmt: skip
     ids = targets or catalog.ids()
+    if not ids:
+        raise SpecError(
+            "no-config", catalog.shown(catalog.folder / "truth"), "the config.json of a checkpoint that a spec covers",
+            "none", "name a TARGET, or take a snapshot with `rooflight snapshot`",
+        )  # fmt: skip
     for target in ids:
         findings += [{"model": target, **finding.as_json()} for finding in examine_target(catalog, target, sources)]
     return {"checked": list(ids), "findings": findings}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rooflight.spec import Reader
-from rooflight.values import SpecError
+from rooflight.values import SpecError, is_day
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,6 +21,9 @@ FACTS: dict[str, str] = {
     "scale_out_latency": "s",
     "tdp": "W",
 }
+
+
+_COUNTED = ("B", "GPU")  # units of which there is no part
 
 
 class Fact(NamedTuple):
@@ -54,7 +57,7 @@ class Gpu(NamedTuple):
 def read_gpu(section: Any, place: str) -> Gpu:
     """Check one GPU file for form. Raises SpecError at the first fault."""
     reader = Reader(section, "", place)
-    name = reader.text("name")
+    name = _printable(reader, "name", reader.text("name"))
     facts = {key: _fact(reader.sub(key), unit) for key, unit in FACTS.items() if key in reader.section}
     for key in FACTS:
         reader.any(key, None)
@@ -78,6 +81,9 @@ def _fact(reader: Reader, unit: str) -> Fact:
         raise SpecError(
             "wrong-type", reader.where("value"), f"a number of {unit} from 0", repr(value), "correct the value"
         )
+    if unit in _COUNTED and (value < 1 or value != int(value)):
+        expected = f"a whole number of {unit} from 1"
+        raise SpecError("wrong-type", reader.where("value"), expected, repr(value), "correct the value")
     written = reader.text("unit")
     if written != unit:
         raise SpecError(
@@ -86,11 +92,10 @@ def _fact(reader: Reader, unit: str) -> Fact:
     fact = Fact(
         value,
         written,
-        reader.maybe_text("source"),
-        reader.maybe_text("date"),
-        reader.maybe_text("copied_from"),
+        _printable(reader, "source", reader.maybe_text("source")),
+        _dated(reader, "date", reader.maybe_text("date")),
+        _printable(reader, "copied_from", reader.maybe_text("copied_from")),
     )
-    reader.any("source", None)
     if fact.source is None and fact.copied_from is None:
         raise SpecError(
             "unsourced",
@@ -101,3 +106,21 @@ def _fact(reader: Reader, unit: str) -> Fact:
         )
     reader.done()
     return fact
+
+
+_T = TypeVar("_T", str, str | None)
+
+
+def _printable(reader: Reader, key: str, text: _T) -> _T:
+    """Return a text that says something on one line, or nothing where the key is absent."""
+    if text is not None and not (text.strip() and text.isprintable()):
+        raise SpecError("wrong-type", reader.where(key), "printable text on one line", repr(text)[:80], f"write {key}")
+    return text
+
+
+def _dated(reader: Reader, key: str, text: str | None) -> str | None:
+    if text is not None and not is_day(text):
+        raise SpecError(
+            "wrong-type", reader.where(key), "a date, YYYY-MM-DD", repr(text)[:80], "write the day it was read"
+        )
+    return text

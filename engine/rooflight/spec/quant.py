@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, NoReturn, cast
 
 from rooflight.expr import Tree, names
 from rooflight.spec.located import Items, Section
@@ -31,6 +31,7 @@ class StoreRule(NamedTuple):
     when: str | None = None
 
 
+MAX_NUMBER = 1 << 20
 STORE_ROLES = ("weight", "scale", "zero", "order", "shape", "cache")
 
 
@@ -98,6 +99,11 @@ def read_scheme(name: str, section: Any, place: str, roles: Mapping[str, str]) -
             raise SpecError(
                 "unknown-role", reader.where("roles"), "roles of roles.yaml", role, nearest(role, tuple(roles))
             )
+    for key, number in scheme.numbers.items():
+        for value in (*number.words.values(), *(() if number.default is None else (number.default,))):
+            if not _least(scheme, key) <= value <= MAX_NUMBER:
+                expected = f"a whole number from {_least(scheme, key)} to {MAX_NUMBER}"
+                raise SpecError("wrong-type", given.where(key), expected, described(value), f"correct {key}")
     reader.done()
     return scheme
 
@@ -187,21 +193,65 @@ def look(data: Any, path: str) -> Any:
 
 
 def scheme_numbers(scheme: Scheme, quantization: Mapping[str, Any], where: str) -> dict[str, int]:
-    """Return the scheme's numbers for one config. SpecError where one is missing or no whole number."""
+    """Return the scheme's numbers for one config. SpecError where one is missing or no whole number in its range."""
     values: dict[str, int] = {}
     for name, number in scheme.numbers.items():
-        value = None if number.path is None else look(quantization, number.path)
+        value = None if number.path is None else _followed(scheme, number.path, quantization, where)
         if value is not None and not isinstance(value, dict | list) and str(value).lower() in number.words:
             value = number.words[str(value).lower()]
         if value is None:
             value = number.default
-        if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 1 << 20:
+        least = _least(scheme, name)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MAX_NUMBER:
             raise SpecError(
                 "config-wrong-type",
                 f"{where} quantization_config.{number.path or name}",
-                f"a whole number, {name} of the scheme {scheme.name}",
+                f"a whole number, {name} of the scheme {scheme.name}, from {least} to {MAX_NUMBER}",
                 described(value),
                 "correct the config",
             )
         values[name] = value
     return values
+
+
+def _least(scheme: Scheme, name: str) -> int:
+    """The least a number may be: 0 where tensors depend on it not being 0, else 1, for lengths are divided by it."""
+    return 0 if any(rule.when == name for rule in scheme.stores) else 1
+
+
+def _followed(scheme: Scheme, path: str, quantization: Mapping[str, Any], where: str) -> Any:
+    """Follow a number's path; None where the config leaves a key of it out. SpecError where it leads nowhere.
+
+    A list on the way must be as long as the scheme's numbers read it.
+    """
+    data: Any = quantization
+    parts = path.split(".")
+    for depth, part in enumerate(parts):
+        if data is None:
+            return None
+        before = ".".join(parts[:depth])
+        if part.isdigit():
+            length = _length_read(scheme, before)
+            items = cast("list[Any]", data) if isinstance(data, list) else []
+            if len(items) != length or None in items:
+                _refuse(f"{where} quantization_config.{before}", f"a list of {length} values", data)
+            data = items[int(part)]
+        elif isinstance(data, dict):
+            data = cast("dict[str, Any]", data).get(part)
+        else:
+            _refuse(f"{where} quantization_config.{before}", "an object", data)
+    return data
+
+
+def _length_read(scheme: Scheme, path: str) -> int:
+    """How many elements of the list at a path the scheme's numbers read."""
+    rests = [
+        number.path[len(path) + 1 :]
+        for number in scheme.numbers.values()
+        if number.path and number.path.startswith(path + ".")
+    ]
+    return 1 + max(int(rest.partition(".")[0]) for rest in rests)
+
+
+def _refuse(where: str, expected: str, got: Any) -> NoReturn:
+    raise SpecError("config-wrong-type", where, expected, described(got), "correct the config")

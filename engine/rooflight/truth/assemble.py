@@ -44,7 +44,11 @@ def read_index(raw: bytes, where: str) -> Index:
     """Return a parsed model.safetensors.index.json. SpecError where it is none."""
     data = as_object(parse_json(raw, where, "index-mismatch", _FIX_INDEX), where, "index-mismatch", _FIX_INDEX)
     files = data.get("weight_map")
-    if not isinstance(files, dict) or not all(isinstance(f, str) for f in cast("dict[str, Any]", files).values()):
+    if (
+        not isinstance(files, dict)
+        or not files
+        or not all(isinstance(f, str) for f in cast("dict[str, Any]", files).values())
+    ):
         raise SpecError(
             "index-mismatch", f"{where} weight_map", "an object: tensor to file", described(files), _FIX_INDEX
         )
@@ -63,6 +67,11 @@ def assemble(
     schemes: Mapping[str, Scheme],
 ) -> tuple[Snapshot, tuple[str, ...]]:
     """Return the snapshot, and what a reader of it should look into."""
+    if not rows:
+        raise SpecError(
+            "no-safetensors", origin.id, "safetensors files that hold tensors", "headers without a tensor",
+            "pass the files that hold the weights",
+        )  # fmt: skip
     where = f"{origin.id}/config.json"
     normal = normal_config(parse_json(config, where, "config-not-json", _FIX_CONFIG), where, keys)
     plain = assign_roles(rows, normal.facts, schemes)

@@ -132,7 +132,7 @@ def choose_files(names: tuple[str, ...], where: str, index_names: tuple[str, ...
     """Return which safetensors files of a folder are the checkpoint, sorted.
 
     What the index lists; else model.safetensors; else the only one; else one complete set of numbered shards.
-    SpecError where there are none, or several that could be meant.
+    SpecError where there are none, several that could be meant, or only part of a set of shards.
     """
     weights = sorted(name for name in names if name.endswith(".safetensors") and "/" not in name)
     if index_names is not None:
@@ -145,7 +145,7 @@ def choose_files(names: tuple[str, ...], where: str, index_names: tuple[str, ...
         return tuple(sorted(index_names))
     if "model.safetensors" in weights:
         return ("model.safetensors",)
-    if len(weights) == 1:
+    if len(weights) == 1 and not _SHARD.fullmatch(weights[0]):
         return tuple(weights)
     sets: dict[tuple[str, int], set[int]] = {}
     for name in weights:
@@ -162,7 +162,7 @@ def choose_files(names: tuple[str, ...], where: str, index_names: tuple[str, ...
             where,
             "model.safetensors, one safetensors file, an index, or one complete set of shards",
             ", ".join(weights[:4]) + (f" and {len(weights) - 4} more" if len(weights) > 4 else ""),  # noqa: PLR2004
-            "pass the file that is meant, or add the index",
+            "download the whole checkpoint, pass the file that is meant, or add the index",
         )
     others = sorted(name for name in names if name.endswith((".bin", ".gguf", ".pt", ".pth", ".h5", ".msgpack")))
     raise SpecError(

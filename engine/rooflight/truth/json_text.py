@@ -1,12 +1,14 @@
-"""Reads JSON that others wrote: no key twice, no NaN, no bottomless nesting; a fault is a repair order."""
+"""Reads JSON that others wrote: no key twice, no NaN or infinity, no half characters; a fault is a repair order."""
 
 from __future__ import annotations
 
 import json
+from math import isinf
 from typing import Any, cast
 
 from rooflight.values import SpecError
 
+_FIX_TWICE = "keep one of the two, or fetch the file again"
 _LONGEST = 60  # characters of a list that stands on its key's line
 _ROWS = ("tensors", "notes")  # lists that always have one value a line
 
@@ -18,19 +20,31 @@ def parse_json(raw: bytes, where: str, code: str, fix: str) -> Any:
         found = dict(pairs)
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
-            key = next(key for i, key in enumerate(keys) if key in keys[:i])
-            raise SpecError("duplicate-key", f"{where} {key[:80]}", "every key once", f"{key[:80]} twice", fix)
+            key = ascii(next(key for i, key in enumerate(keys) if key in keys[:i]))[1:-1][:80]
+            raise SpecError("duplicate-key", f"{where} {key}", "every key once", f"{key} twice", _FIX_TWICE)
         return found
 
     def no_constant(word: str) -> Any:
         message = f"{word} is not JSON"
         raise ValueError(message)
 
+    def finite(word: str) -> float:
+        value = float(word)
+        if isinf(value):
+            message = f"{word[:40]} is larger than any number of a config"
+            raise ValueError(message)
+        return value
+
     try:
-        return json.loads(raw.decode("utf-8"), object_pairs_hook=unique, parse_constant=no_constant)
+        data = json.loads(
+            raw.decode("utf-8-sig"), object_pairs_hook=unique, parse_constant=no_constant, parse_float=finite
+        )
+        if b"\\u" in raw:  # only an escape can hold half of a surrogate pair, which no file can be written with
+            json.dumps(data, ensure_ascii=False).encode("utf-8")
     except (ValueError, RecursionError) as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise SpecError(code, where, "JSON", reason, fix) from None
+    return data
 
 
 def as_object(data: Any, where: str, code: str, fix: str) -> dict[str, Any]:

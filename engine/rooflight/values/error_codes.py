@@ -10,7 +10,7 @@ CODES: dict[str, str] = {
     "yaml-key": "A key is not a name.",
     "yaml-trap": "A bare word or number that YAML readers disagree on, such as `on` or `010`.",
     "duplicate-key": "One mapping holds the same key twice.",
-    "missing-file": "A table that every specs folder has is not there.",
+    "missing-file": "A file that was named, or that every specs folder has, is not there or cannot be read.",
     "no-specs": "No specs folder was found.",
     # Keys and values of a spec
     "missing-key": "A key that must be there is not.",
@@ -93,7 +93,7 @@ CODES: dict[str, str] = {
     "header-offsets": "Tensors that overlap, leave gaps, or do not fill their bytes.",
     "index-mismatch": "An index that cannot be read, or lists a file that is not there.",
     "no-safetensors": "A checkpoint without safetensors files.",
-    "several-checkpoints": "Several safetensors files, and nothing says which are the checkpoint.",
+    "several-checkpoints": "Several safetensors files, or part of a set, and nothing says which are the checkpoint.",
     "no-checkpoint": "The target is neither ORG/NAME nor a path with a checkpoint.",
     "snapshot-exists": "A snapshot of the checkpoint is there already.",
     "cannot-write": "The file system refuses what should be written.",

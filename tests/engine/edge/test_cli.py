@@ -102,7 +102,7 @@ def test_every_command_refuses_alike(args, first):
 
 
 def test_specs_folder_that_is_none(tmp_path):
-    assert refused("--specs", str(tmp_path / "none"), "show", CONFIG).startswith("missing-file at none/dims.yaml\n")
+    assert refused("--specs", str(tmp_path / "none"), "show", CONFIG).startswith(f"no-specs at {tmp_path}/none\n")
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ yaml-syntax at specs/dims.yaml
 
 
 def test_missing_table(tmp_path):
+    (tmp_path / "specs").mkdir()
     with pytest.raises(SpecError) as caught:
         _ = open_catalog(tmp_path / "specs").library
     assert (

@@ -15,11 +15,29 @@ if TYPE_CHECKING:
     from rooflight.edge.snapshot.take import Taken
 
 
+_STORAGE = "storage.yaml"  # beside a config: what people say of how its weights are stored
+
+
+def _not_empty(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+    """Refuse an empty text: it is a variable of a script that was never set, not a wish for the default."""
+    if value is not None and not value.strip():
+        raise click.BadParameter("it is empty", context, option)
+    return value
+
+
 @click.command()
 @click.argument("target", metavar="ORG/NAME|PATH")
-@click.option("--revision", metavar="R", help="Branch, tag or commit on the hub. [default: main]")
-@click.option("--id", "model_id", metavar="ORG/NAME", help="Of a PATH: whose snapshot it is. [default: local/FOLDER]")
-@click.option("--out", metavar="DIR", help="Folder for the snapshot's folder. [default: truth/ of the specs]")
+@click.option("--revision", metavar="R", callback=_not_empty, help="Branch, tag or commit on the hub. [default: main]")
+@click.option(
+    "--id",
+    "model_id",
+    metavar="ORG/NAME",
+    callback=_not_empty,
+    help="Of a PATH: whose snapshot it is. [default: local/FOLDER]",
+)
+@click.option(
+    "--out", metavar="DIR", callback=_not_empty, help="Folder for the snapshot's folder. [default: truth/ of the specs]"
+)
 @click.option("--replace", is_flag=True, help="Take the place of a snapshot that is there.")
 @click.option("--dry-run", is_flag=True, help="Print the three files instead of writing them.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -44,16 +62,18 @@ def snapshot(
     'rooflight[hub]'.
     """
     from rooflight.edge import front
-    from rooflight.edge.snapshot.write import code_folder, write_folder
-    from rooflight.truth import folder_name, write_snapshot
+    from rooflight.edge.snapshot.write import code_folder, must_hold_only, write_folder
+    from rooflight.truth import FILES, folder_name, write_snapshot
 
     catalog = front.catalog(specs)
     taken = _take(target, revision, model_id, catalog, quiet=quiet)
     facts = taken.snapshot.provenance
-    folder = (Path(out) if out else _truth(catalog)) / folder_name(facts["id"])
+    folder = (Path(out) if out is not None else _truth(catalog)) / folder_name(facts["id"])
+    kept: dict[str, str] = {}
     if replace:
-        _keep_what_only_people_know(folder, taken)
-    files = write_snapshot(taken.snapshot)
+        must_hold_only(folder, (*FILES, _STORAGE))
+        kept = _keep_what_only_people_know(folder, taken)
+    files = write_snapshot(taken.snapshot) | kept
     code = code_folder(facts["id"], facts["revision"]) if taken.code else None
     if not dry_run:
         write_folder(folder, files, replace=replace)
@@ -73,8 +93,10 @@ def snapshot(
 
 @click.command()
 @click.argument("target", metavar="ORG/NAME|CONFIG.JSON")
-@click.option("--revision", metavar="R", help="Branch, tag or commit on the hub. [default: main]")
-@click.option("--out", metavar="FILE", help="File to write. [default: models/MODEL_TYPE.yaml of the specs]")
+@click.option("--revision", metavar="R", callback=_not_empty, help="Branch, tag or commit on the hub. [default: main]")
+@click.option(
+    "--out", metavar="FILE", callback=_not_empty, help="File to write. [default: models/MODEL_TYPE.yaml of the specs]"
+)
 @click.pass_obj
 def new(specs: str | None, target: str, revision: str | None, out: str | None) -> None:
     """Begin a model spec from a config: the nearest architecture's spec, and what is left to decide.
@@ -87,7 +109,7 @@ def new(specs: str | None, target: str, revision: str | None, out: str | None) -
 
     catalog = front.catalog(specs)
     data, where = _config_of(target, revision, catalog)
-    begun = scaffold(data, where, catalog, Path(out) if out else None)
+    begun = scaffold(data, where, catalog, Path(out) if out is not None else None)
     write_file(begun.path, begun.text)
     click.echo(begun.report)
 
@@ -117,12 +139,13 @@ def _take(target: str, revision: str | None, model_id: str | None, catalog: Cata
         return take_from_hub(Hub(), target, revision, catalog.library, today, progress)
 
 
-def _check_id(text: str) -> None:
+def _check_id(text: str, path: str = "a folder or safetensors file") -> None:
     from rooflight.truth import is_model_id
 
-    if not is_model_id(text):
+    # A name that ends like a file is a path with a slip in it, no repository to ask the hub for.
+    if not is_model_id(text) or text.endswith((".json", ".safetensors")):
         raise SpecError(
-            "no-checkpoint", text[:200], "ORG/NAME as on the hub, or the path of a folder or safetensors file",
+            "no-checkpoint", text[:200], f"ORG/NAME as on the hub, or the path of {path}",
             "neither", "check the path, or the spelling of ORG/NAME",
         )  # fmt: skip
 
@@ -144,17 +167,18 @@ def _truth(catalog: Catalog) -> Path:
     return Path() if catalog.folder.parent.name == "_data" else catalog.folder / "truth"
 
 
-def _keep_what_only_people_know(folder: Path, taken: Taken) -> None:
-    """Carry lab, release date and a published total over from the snapshot that is replaced."""
+def _keep_what_only_people_know(folder: Path, taken: Taken) -> dict[str, str]:
+    """Carry lab and release date over from the snapshot that is replaced; return its files that people wrote."""
     from rooflight.edge.library import read_json
+    from rooflight.truth import read_provenance
 
     path = folder / "provenance.json"
-    if not path.is_file():
-        return
-    before: dict[str, Any] = read_json(path)
+    before = read_provenance(read_json(path), str(path)) if path.is_file() else {}
     facts: Any = taken.snapshot.provenance
     for key in ("lab", "released"):
         facts[key] = before.get(key) if facts[key] is None else facts[key]
+    storage = folder / _STORAGE
+    return {_STORAGE: storage.read_text("utf-8")} if storage.is_file() else {}
 
 
 def _config_of(target: str, revision: str | None, catalog: Catalog) -> tuple[Any, str]:
@@ -168,7 +192,7 @@ def _config_of(target: str, revision: str | None, catalog: Catalog) -> tuple[Any
         if not path.is_file():
             raise SpecError("no-config", target, "a config.json", "none in it", "pass a model's folder")
         return read_json(path), str(path)
-    _check_id(target)
+    _check_id(target, "a config.json, or of a folder that holds one")
     kept = catalog.folder / "truth" / folder_name(target) / "config.json"
     if kept.is_file() and revision is None:
         return read_json(kept), str(kept)

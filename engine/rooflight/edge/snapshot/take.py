@@ -95,7 +95,8 @@ def take_from_path(path: Path, model_id: str, library: Library, date: str, progr
         present = tuple(sorted(child.name for child in folder.iterdir() if child.is_file()))
         names = choose_files(present, str(folder), _files_of(index))
     else:
-        names = (path.name,)
+        # A shard is no checkpoint, not even when it is named.
+        names = choose_files((path.name,), str(path), None) if path.suffix == ".safetensors" else (path.name,)
     _bound(names, str(folder))
     rows = _gathered((_local_header(folder / name) for name in names), len(names), str(folder), progress)
     origin = Origin(model_id, "files in a local folder", None, date)

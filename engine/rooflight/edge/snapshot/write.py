@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -45,6 +45,21 @@ def write_folder(target: Path, files: Mapping[str, str], *, replace: bool) -> No
                 raise
         finally:
             shutil.rmtree(made, ignore_errors=True)
+
+
+def must_hold_only(target: Path, names: Collection[str]) -> None:
+    """Refuse to replace what is there unless it is a folder of files of these names alone."""
+    if not target.exists() and not target.is_symlink():
+        return
+    got = "no folder"
+    if target.is_dir():
+        others = sorted(child.name for child in target.iterdir() if child.name not in names)
+        got = f"{others[0][:80]} in it" if others else ""
+    if got:
+        raise SpecError(
+            "snapshot-exists", str(target), "a snapshot to replace: a folder of " + ", ".join(names) + " alone", got,
+            "move it away, or pass --out for another folder",
+        )  # fmt: skip
 
 
 def write_file(target: Path, text: str) -> None:
