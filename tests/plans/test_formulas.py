@@ -11,9 +11,10 @@ from plans.deployed import DENSE, EXPERTS, FAMILIES, LLAMA, PHASES, V3, _program
 from rooflight import api
 from rooflight.analysis import evaluate
 from rooflight.derive.device import device
-from rooflight.expr import Space, text
+from rooflight.expr import Space, from_json, text
 from rooflight.expr import evaluate as value_of
 from rooflight.layout import AXES, Plan, degrees
+from rooflight.values import SpecError
 from rooflight.walk import Family
 
 COLUMNS = (
@@ -121,3 +122,37 @@ def test_a_model_without_experts_divides_by_dp_and_tp():
     assert text(one.cache_bytes[at["layers.attention.k_rope"]]) == "⌈B/dp⌉·T·⌈n_kv_heads/tp⌉·d_head·b_kv"
     (reduced,) = one.collectives[at["layers.attention_residual"]]
     assert text(reduced.sent) == "2·⌈B/dp⌉·d_model·b_a·(tp - 1)/tp"
+
+
+SHOWN = {
+    LLAMA: ("attn_tp=4", "cp=2,attn_tp=2", "attn_dp=2"),
+    V3: ("attn_dp=8,ep=8", "attn_tp=4,attn_dp=2,ep=4,etp=2", "attn_tp=8,cp=2,ep=2,etp=8"),
+}
+
+
+@pytest.mark.parametrize("phase", PHASES)
+@pytest.mark.parametrize(("name", "words"), [(name, words) for name, plans in SHOWN.items() for words in plans])
+@pytest.mark.parametrize("key", list(api.GPU_FIGURES))
+def test_a_gpus_figure_is_what_its_formula_gives(name, words, phase, key):
+    """What `formula --plan` prints evaluates, at the values it prints, to the number it prints, as estimate does."""
+    deployed = api.Deployed(model(name), api.step_size(model(name), phase, context=512), api.parse_plan(words))
+    shown = api.explain_gpu(deployed, key)
+    formula = from_json(shown["graph"], Space())[f"{phase}.{key}"]
+    assert same(value_of(formula, {symbol: one["value"] for symbol, one in shown["symbols"].items()}), shown["value"])
+    rows = api.kernels(deployed)
+    column = {"matmul_flops": "matmul_flops", "kv_bytes": "kv_bytes", "sent_bytes": "sent_bytes"}.get(key)
+    if column is not None:
+        assert same(sum(row.get(column, 0) for row in rows), shown["value"])
+
+
+def test_a_degree_goes_by_its_plain_name_where_that_is_clear():
+    deployed = api.Deployed(model(LLAMA), api.step_size(model(LLAMA), "prefill"), api.parse_plan("attn_tp=4"))
+    shown = api.explain_gpu(deployed, "cache.bytes")
+    assert shown["where"] == {"cache_bytes_layers": "2·B·T·⌈n_kv_heads/tp⌉·d_head·b_kv"}
+    assert shown["symbols"]["tp"] == {"value": 4, "meaning": "GPUs with other heads"}
+
+
+def test_stages_have_no_formula():
+    deployed = api.Deployed(model(LLAMA), api.step_size(model(LLAMA), "prefill"), api.parse_plan("pp=2"))
+    with pytest.raises(SpecError, match="stages differ"):
+        api.explain_gpu(deployed, "kv_bytes")

@@ -15,6 +15,7 @@ from rooflight.api.formula import (
 )
 from rooflight.api.inspect import inspect, shape_words
 from rooflight.api.memory import USABLE, Deployed, deployment, kernels, memory, stages
+from rooflight.api.per_gpu import GPU_FIGURES, explain_gpu
 from rooflight.api.plans import Verdict, nearest_plan, parse_plan, plan_words, plans, refusals
 from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
@@ -34,6 +35,7 @@ from rooflight.derive.tensors import TensorRow, buffer_rows, tensor_rows
 
 __all__ = [
     "FORMATS",
+    "GPU_FIGURES",
     "REFERENCE_CONTEXT",
     "RUN_SYMBOLS",
     "USABLE",
@@ -56,6 +58,7 @@ __all__ = [
     "cost",
     "deployment",
     "explain",
+    "explain_gpu",
     "figure_names",
     "formula",
     "inspect",

@@ -184,6 +184,7 @@ def cost(specs: str | None, target: str, phase: str, *, as_json: bool, **knobs: 
 @click.argument("figure", metavar="QUANTITY", required=False)
 @click.option("--node", metavar="ID", help="Of one node (all its copies) instead of the whole model.")
 @click.option("--phase", type=click.Choice(["prefill", "decode"]), help="Which step. [default: prefill]")
+@click.option("--plan", metavar="PLAN", help="Of one GPU of a plan, e.g. attn_tp=8; --batch is then per DP rank.")
 @_step_options
 @click.option(
     "--format",
@@ -201,6 +202,7 @@ def formula(
     figure: str | None,
     node: str | None,
     phase: str | None,
+    plan: str | None,
     form: str,
     *,
     as_json: bool,
@@ -211,15 +213,23 @@ def formula(
     QUANTITY is a name such as params.total, cache.bytes, decode.flops or matmul_flops; without one, the names are
     listed. The keys that pages and JSON files show (prefill.kv_bytes/layers.attention.scores) work as they stand.
     """
+    if plan is not None and node is not None:
+        raise click.UsageError("--node and --plan do not go together: a plan's figures are of a whole GPU")
     if figure is None:
-        names = list(api.figure_names(node=node is not None))
+        names = list(api.GPU_FIGURES if plan is not None else api.figure_names(node=node is not None))
         if as_json or form == "json":
             _emit(names)
         else:
             click.echo("\n".join(names))
         return
+    if plan is not None and form not in ("text", "json"):
+        raise click.UsageError("--plan prints text or json")
     if as_json or form in ("text", "json"):
-        facts = front.explain(target, figure, node, phase, specs=specs, **knobs)
+        facts = (
+            front.explain(target, figure, node, phase, specs=specs, **knobs)
+            if plan is None
+            else front.explain_gpu(target, figure, plan, phase, specs=specs, **knobs)
+        )
         if as_json or form == "json":
             _emit(facts)
         else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rooflight import api
 from rooflight.edge.library import load_target, open_catalog, open_gpu
 from rooflight.spec import bind
+from rooflight.values import SpecError
 from rooflight.walk import Family
 
 if TYPE_CHECKING:
@@ -99,6 +100,28 @@ def explain(
 ) -> dict[str, Any]:
     """Return one figure with its formula, its value, and what its symbols stand for."""
     return api.explain(load(target, specs=specs), key, node=node, phase=phase, **knobs)
+
+
+def explain_gpu(
+    target: Target,
+    key: str,
+    plan: str,
+    phase: str | None = None,
+    *,
+    specs: str | None = None,
+    **knobs: Any,
+) -> dict[str, Any]:
+    """Return one figure of one GPU of a plan, as explain does; batch is sequences per attention-DP rank."""
+    parts = api.parse_key(key)
+    if parts.node is not None:
+        raise SpecError("unknown-figure", key, "a figure of the whole model", key, "leave the node out under a plan")
+    if parts.context is not None:
+        knobs = {**knobs, "context": parts.context}
+    model = load(target, specs=specs)
+    chosen = api.parse_plan(plan)
+    api.deployment(model, chosen, precision=str(knobs.get("precision", "factory")))
+    step = api.step_size(model, phase or parts.phase or "prefill", **knobs)
+    return api.explain_gpu(api.Deployed(model, step, chosen), parts.name)
 
 
 def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) -> list[dict[str, Any]]:
