@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from rooflight.spec.config import read_config
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
 
 MAX_CONFIG_BYTES = 4 << 20
 
@@ -153,7 +152,7 @@ def load_target(catalog: Catalog, target: str) -> Model:
         name = path.parent.name if path.name == "config.json" else path.stem
         return bind(catalog.library, read_json(path), str(path), name or "config")
     if target.endswith(".json") or target.startswith((".", "/", "~")):
-        raise SpecError("no-config", target, "a config.json", "no such file", "check the path")
+        raise SpecError("no-config", target, "a config.json", instead_of_file(path), "check the path")
     return catalog.model(target)
 
 
@@ -175,8 +174,7 @@ def read_json(path: Path) -> Any:
     """Read a JSON file of bounded size. SpecError where it is too large, truncated or not JSON."""
     from rooflight.truth import parse_json
 
-    with _readable(path, str(path)):
-        size = path.stat().st_size
+    size = path.stat().st_size
     if size > MAX_CONFIG_BYTES:
         raise SpecError(
             "config-too-large",
@@ -185,43 +183,34 @@ def read_json(path: Path) -> Any:
             f"{size:,}",
             "pass the model's own config.json",
         )
-    with _readable(path, str(path)):
-        raw = path.read_bytes()
-    return parse_json(raw, str(path), "config-not-json", "fetch the file again, it may be truncated")
+    return parse_json(path.read_bytes(), str(path), "config-not-json", "fetch the file again, it may be truncated")
 
 
 def _read(path: Path, base: Path) -> Any:
     shown = _shown(path, base)
     _must_be_file(path, shown, "a file of the specs folder", "restore it")
     try:
-        with _readable(path, shown):
-            text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise SpecError("yaml-syntax", shown, "UTF-8 text", str(error)[:120], "save the file as UTF-8") from None
     return read_yaml(text, shown)
 
 
 def _must_be_file(path: Path, shown: str, expected: str, fix: str) -> None:
-    """Refuse what is no plain file, saying what is there instead: a pipe would be waited for without end."""
-    try:
-        mode = path.stat().st_mode
-        got = "" if S_ISREG(mode) else "a folder" if S_ISDIR(mode) else "neither a file nor a folder"
-    except FileNotFoundError:
-        got = "a link to nothing" if path.is_symlink() else "no such file"
-    except (OSError, ValueError) as error:  # a loop of links, no permission, a NUL in the name
-        got = getattr(error, "strerror", None) or str(error)
+    got = instead_of_file(path)
     if got:
         raise SpecError("missing-file", shown, expected, got, fix)
 
 
-@contextmanager
-def _readable(path: Path, shown: str) -> Generator[None]:
-    """Turn what the file system says of a file into a refusal."""
+def instead_of_file(path: Path) -> str:
+    """Say what is at a path in place of a plain file, nothing where one is: a pipe would be waited for without end."""
     try:
-        yield
-    except OSError as error:
-        got = error.strerror or type(error).__name__
-        raise SpecError("missing-file", shown, f"{path.name}, readable", got, "check its permissions") from None
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return "a link to nothing" if path.is_symlink() else "no such file"
+    except (OSError, ValueError) as error:  # a loop of links, no permission, a name too long or with a NUL
+        return getattr(error, "strerror", None) or str(error)
+    return "" if S_ISREG(mode) else "a folder" if S_ISDIR(mode) else "neither a file nor a folder"
 
 
 def _read_all(folder: Path, base: Path) -> dict[str, Any]:

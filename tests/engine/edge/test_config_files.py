@@ -1,6 +1,7 @@
 """Targets that name no readable config: every one is refused with what is wrong with the file or the name."""
 
 import json
+import os
 import shutil
 
 import pytest
@@ -291,4 +292,17 @@ no-specs at {tmp_path}/a/b
   expected  a folder specs/ beside engine/, or inside the package
   got       neither
   fix       reinstall rooflight, or pass the folder with --specs"""
+    )
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    path = tmp_path / "config.json"
+    os.mkfifo(path)
+    assert (
+        refused(str(path))
+        == f"""\
+no-config at {path}
+  expected  a config.json
+  got       neither a file nor a folder
+  fix       check the path"""
     )

@@ -182,15 +182,16 @@ def _keep_what_only_people_know(folder: Path, taken: Taken) -> dict[str, str]:
 
 
 def _config_of(target: str, revision: str | None, catalog: Catalog) -> tuple[Any, str]:
-    from rooflight.edge.library import MAX_CONFIG_BYTES, read_json
+    from rooflight.edge.library import MAX_CONFIG_BYTES, instead_of_file, read_json
     from rooflight.truth import folder_name, parse_json
 
     path = _path(target)
     if path is not None:
         if path.is_dir():
             path /= "config.json"
-        if not path.is_file():
-            raise SpecError("no-config", target, "a config.json", "none in it", "pass a model's folder")
+        got = instead_of_file(path)
+        if got:
+            raise SpecError("no-config", str(path), "a config.json", got, "pass a model's folder")
         return read_json(path), str(path)
     _check_id(target, "a config.json, or of a folder that holds one")
     kept = catalog.folder / "truth" / folder_name(target) / "config.json"
