@@ -4,7 +4,7 @@ import pytest
 
 from plans.deployed import LLAMA, MIXTRAL, QWEN_MOE, TIED, V2_LITE, V3, model
 from rooflight import api
-from rooflight.api.memory import Deployed, stages
+from rooflight.api.memory import Deployed, per_stage, stages
 from rooflight.derive.device import peak_activations
 from rooflight.layout import Plan
 from rooflight.walk import Family
@@ -71,3 +71,24 @@ def test_every_stage_says_what_it_holds(plan):
         each = stage["kv_bytes_per_request"] + found["activation_bytes_per_request"]["decode"]
         assert stage["max_batch_decode"] == int((room - stage["weights_bytes"]) // each)
     assert found["max_batch_decode"] == min(stage["max_batch_decode"] for stage in found["stages"])
+
+
+@pytest.mark.parametrize("phase", ["prefill", "decode"])
+@pytest.mark.parametrize("name", [LLAMA, TIED, V3])
+@pytest.mark.parametrize("pp", [1, 2, 4])
+def test_kernels_are_of_the_stage_that_moves_most(name, phase, pp):
+    """Its rows count its own layers; it sends the trunk on unless it is the last, which alone has the head."""
+    deployed = Deployed(model(name), api.step_size(model(name), phase, context=64), Plan(pp=pp))
+    parts, at = stages(deployed), api.busiest(deployed)
+    rows = {row["id"]: row for row in api.kernels(deployed)}
+    columns = ("weight_bytes", "kv_bytes", "activation_bytes")
+    moved = sum(row.get(column, 0) for row in rows.values() for column in columns)
+    everything = [
+        sum(per_stage(deployed, getattr(deployed.device, column), part) for column in columns) for part in parts
+    ]
+    assert moved == pytest.approx(float(max(everything)))
+    assert ("trunk:send" in rows) == (at < pp - 1)
+    assert ("lm_head.proj" in rows) == (at == pp - 1)
+    assert ("embed_tokens.table" in rows) == (at == 0)
+    layers = {row["count"] for node, row in rows.items() if node.endswith(".attention.o_proj")}
+    assert sum(layers) == sum(parts[at].layers.values())

@@ -14,7 +14,7 @@ from rooflight.api.formula import (
     read_quantity,
 )
 from rooflight.api.inspect import inspect, shape_words
-from rooflight.api.memory import USABLE, Deployed, deployment, kernels, memory, stages
+from rooflight.api.memory import USABLE, Deployed, busiest, deployment, kernels, memory, stages
 from rooflight.api.per_gpu import GPU_FIGURES, explain_gpu
 from rooflight.api.plans import Verdict, nearest_plan, parse_plan, plan_words, plans, refusals
 from rooflight.api.print_graph import print_graph
@@ -54,6 +54,7 @@ __all__ = [
     "TensorRow",
     "Verdict",
     "buffer_rows",
+    "busiest",
     "check",
     "cost",
     "deployment",

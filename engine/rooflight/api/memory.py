@@ -13,6 +13,7 @@ from rooflight.api.formula import json_number
 from rooflight.api.plans import MAX_GPUS, UNLAID, Rules, has_experts, plan_words
 from rooflight.api.recent import Recent
 from rooflight.derive.device import Collective, Device, device, peak_activations
+from rooflight.expr import total
 from rooflight.graph import expand
 from rooflight.layout import Plan, degrees
 from rooflight.spec import storage_under
@@ -149,19 +150,23 @@ def _cut(weights: Sequence[float], parts: int, before: float, after: float) -> l
 
 def per_stage(deployed: Deployed, column: Sequence[Value], stage: Stage) -> Value:
     """Sum a column of one GPU's part over a stage."""
-    program, held = deployed.program, deployed.device
+    times = _times(deployed.program, stage)
+    return total(
+        [
+            column[index] * deployed.device.copies[index] * times[step.node.group]
+            for index, step in enumerate(deployed.program.steps)
+        ]
+    )
+
+
+def _times(program: Program, stage: Stage) -> list[int]:
+    """Return how often a stage runs each group."""
     groups = program.graph.groups
-    heads = [at for at, group in enumerate(groups) if group.layers is not None]
-    total: Value = 0
-    for index, step in enumerate(program.steps):
-        group = step.node.group
-        if groups[group].layers is None:
-            mine = stage.first if group < min(heads, default=0) else stage.last
-            times = int(mine)
-        else:
-            times = stage.layers.get(group, 0)
-        total += column[index] * held.copies[index] * times
-    return total
+    first = min((at for at, group in enumerate(groups) if group.layers is not None), default=0)
+    return [
+        stage.layers.get(at, 0) if group.layers is not None else int(stage.first if at < first else stage.last)
+        for at, group in enumerate(groups)
+    ]
 
 
 def memory(
@@ -245,13 +250,20 @@ def _limit(cache: Value, activations: Value, room: Value) -> str:
 def kernels(deployed: Deployed) -> list[dict[str, Any]]:
     """Return one row per node and collective of a step, with one GPU's shapes; figures are of all its layers.
 
-    Under pipeline parallelism the rows are of all stages together, and one more says what each stage sends on.
+    Under pipeline parallelism the GPU is of the busiest stage, for which the others wait.
     """
     rows: list[dict[str, Any]] = []
-    program, held, facts = deployed.program, deployed.device, deployed.facts
+    program, held = deployed.program, deployed.device
+    stage = stages(deployed)[busiest(deployed)]
+    runs = _times(program, stage)
     for index, step in enumerate(program.steps):
-        times = facts.group_copies[step.node.group]
-        rows += [_moved(deployed, move, step.node.id, 1 if move.entry else times) for move in held.collectives[index]]
+        times = runs[step.node.group]
+        if not times:
+            continue
+        entering = int(stage.first)  # what a stack is entered with was settled by who sent it
+        rows += [
+            _moved(deployed, move, step.node.id, entering if move.entry else times) for move in held.collectives[index]
+        ]
         if step.node.op.view and step.cached is None:
             continue
         copies = held.copies[index] * times
@@ -269,11 +281,18 @@ def kernels(deployed: Deployed) -> list[dict[str, Any]]:
                 "kv_bytes": json_number(held.kv_bytes[index] * copies),
             }
         )
-    rows += [_moved(deployed, move, "logits", 1) for move in held.ends]
-    rows = [row for row in rows if row.get("group", 2) > 1]
-    if deployed.plan.pp > 1:
+    rows += [_moved(deployed, move, "logits", 1) for move in held.ends if stage.last]
+    rows = [row for row in rows if row.get("group", 2) > 1 and row["count"]]
+    if not stage.last:
         rows.append(_sent_on(deployed))
     return rows
+
+
+def busiest(deployed: Deployed) -> int:
+    """Return the place of the stage that moves most bytes of weights, cache and activations in the step."""
+    held, parts = deployed.device, stages(deployed)
+    moved = [sum(each) for each in zip(held.weight_bytes, held.kv_bytes, held.activation_bytes, strict=True)]
+    return max(range(len(parts)), key=lambda at: (per_stage(deployed, moved, parts[at]), -at))
 
 
 def _moved(deployed: Deployed, move: Collective, reader: str, times: Value) -> dict[str, Any]:

@@ -208,6 +208,7 @@ def estimate(
                 "batch": step.batch,
                 "context": step.context,
                 "fits": step.batch <= memory[f"max_batch_{phase}"],
+                "stage": api.busiest(api.Deployed(model, step, chosen, family)) + 1,
                 "kernels": api.kernels(api.Deployed(model, step, chosen, family)),
             }
             for phase, step in steps.items()

@@ -187,8 +187,11 @@ def estimate(result: dict[str, Any]) -> None:
     console.print(f"[dim]capacity by {escape(result['capacity_source'])}[/]")
     for phase in ("prefill", "decode"):
         step = result[phase]
+        parts = len(held["stages"])
+        stage = f", stage {step['stage']} of {parts}, which moves most" if parts > 1 else ""
+        many = "" if step["fits"] else " (too many)"
         table = _table(
-            f"{phase}, batch {step['batch']:,}{'' if step['fits'] else ' (too many)'}, context {step['context']:,}",
+            f"{phase}, batch {step['batch']:,}{many}, context {step['context']:,}{stage}",
             "op",
             ">count",
             "one GPU's shape",
