@@ -92,3 +92,10 @@ def test_kernels_are_of_the_stage_that_moves_most(name, phase, pp):
     assert ("embed_tokens.table" in rows) == (at == 0)
     layers = {row["count"] for node, row in rows.items() if node.endswith(".attention.o_proj")}
     assert sum(layers) == sum(parts[at].layers.values())
+
+
+def test_a_reserve_is_room_for_fewer_requests():
+    free, kept = held(LLAMA, Plan(), 80 << 30), held(LLAMA, Plan(), 80 << 30, reserve_bytes=10 << 30)
+    each = free["kv_bytes_per_request"] + free["activation_bytes_per_request"]["decode"]
+    assert kept["reserve_bytes"] == 10 << 30
+    assert 0 <= free["max_batch_decode"] - kept["max_batch_decode"] - (10 << 30) // each <= 1

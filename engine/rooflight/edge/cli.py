@@ -293,6 +293,15 @@ def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json:
     callback=_number,
     help="Share of memory.",
 )
+@click.option(
+    "--reserve",
+    "reserve_bytes",
+    type=click.IntRange(0, 10**15),
+    default=0,
+    show_default=True,
+    metavar="BYTES",
+    help="Kept free besides, for what a runtime needs.",
+)
 @click.option("--precision", default="factory", show_default=True, metavar="NAME", help="A profile of specs/precision.")
 @click.option("--drafts", is_flag=True, help="Deploy the heads that guess ahead (MTP) too.")
 @click.option("--ulysses", is_flag=True, help="Under cp, exchange heads for positions instead of gathering keys.")

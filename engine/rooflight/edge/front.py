@@ -164,6 +164,7 @@ def estimate(
     output_tokens: int = 1_024,
     batch: int = 1,
     usable: float = api.USABLE,
+    reserve_bytes: int = 0,
     ulysses: bool = False,
     sequence: bool = False,
     argmax: bool = False,
@@ -192,6 +193,7 @@ def estimate(
         input_tokens=input_tokens,
         output_tokens=output_tokens,
         usable=usable,
+        reserve_bytes=reserve_bytes,
         family=family,
         **knobs,
     )

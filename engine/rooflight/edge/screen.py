@@ -176,6 +176,8 @@ def estimate(result: dict[str, Any]) -> None:
     table = _table("memory of the fullest GPU, requests of {:,} + {:,} tokens".format(*lengths), ">")
     table.add_row("capacity", size(held["capacity_bytes"]))
     table.add_row("usable", size(held["usable_bytes"]))
+    if held["reserve_bytes"]:
+        table.add_row("reserve", size(held["reserve_bytes"]))
     table.add_row("weights", size(held["weights_bytes"]))
     table.add_row("cache of one request", size(held["kv_bytes_per_request"]))
     for phase, activations in held["activation_bytes_per_request"].items():
