@@ -4,6 +4,7 @@ import re
 from math import isclose
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from plans.deployed import DENSE, EXPERTS, FAMILIES, LLAMA, PHASES, V3, _program
 from rooflight import api
 from rooflight.analysis import evaluate
 from rooflight.derive.device import device
+from rooflight.edge import front
+from rooflight.edge.cli import main
 from rooflight.expr import Space, from_json, text
 from rooflight.expr import evaluate as value_of
 from rooflight.layout import AXES, Plan, degrees
@@ -137,7 +140,7 @@ def test_a_gpus_figure_is_what_its_formula_gives(name, words, phase, key):
     """What `formula --plan` prints evaluates, at the values it prints, to the number it prints, as estimate does."""
     deployed = api.Deployed(model(name), api.step_size(model(name), phase, context=512), api.parse_plan(words))
     shown = api.explain_gpu(deployed, key)
-    formula = from_json(shown["graph"], Space())[f"{phase}.{key}"]
+    formula = from_json(shown["graph"], Space())[shown["key"]]
     assert same(value_of(formula, {symbol: one["value"] for symbol, one in shown["symbols"].items()}), shown["value"])
     rows = api.kernels(deployed)
     column = {"matmul_flops": "matmul_flops", "kv_bytes": "kv_bytes", "sent_bytes": "sent_bytes"}.get(key)
@@ -156,3 +159,31 @@ def test_stages_have_no_formula():
     deployed = api.Deployed(model(LLAMA), api.step_size(model(LLAMA), "prefill"), api.parse_plan("pp=2"))
     with pytest.raises(SpecError, match="stages differ"):
         api.explain_gpu(deployed, "kv_bytes")
+
+
+@pytest.mark.parametrize("precision", ["factory", "int4", "nvfp4"])
+@pytest.mark.parametrize("words", ["attn_dp=1", "attn_tp=8,ep=8"])
+def test_weights_are_the_checkpoints_in_either_phase(precision, words):
+    """Absorbed latent attention reads parts of a weight, with scales of their own: what is stored is the weight."""
+    plan = api.parse_plan(words)
+    held = api.memory(model(V3), plan, 1 << 40, input_tokens=8, output_tokens=8, precision=precision)
+    for phase in PHASES:
+        deployed = api.Deployed(model(V3), api.step_size(model(V3), phase, precision=precision), plan)
+        assert api.explain_gpu(deployed, "weights.bytes")["value"] == held["weights_bytes"]
+
+
+def test_a_plan_that_cannot_run_says_so_beside_its_formula():
+    shown = front.explain_gpu(LLAMA, "kv_bytes", "attn_tp=3")
+    assert [reason["code"] for reason in shown["deployment"]["refusals"]] == ["plan-heads", "plan-width"]
+    result = CliRunner().invoke(main, ["formula", LLAMA, "kv_bytes", "--plan", "attn_tp=3"])
+    assert "cannot run a divisor of n_heads = 32; got 3" in result.output
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("usable", float("nan")), ("usable", 2), ("output_tokens", -1), ("reserve_bytes", -1)]
+)
+def test_memory_of_impossible_sizes_is_refused(name, value):
+    sizes = {"input_tokens": 8, "output_tokens": 8} | {name: value}
+    with pytest.raises(SpecError) as caught:
+        api.memory(model(LLAMA), Plan(), 1 << 40, **sizes)
+    assert (caught.value.code, caught.value.where) == ("bad-step", name)

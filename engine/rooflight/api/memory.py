@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from rooflight.spec import Model
 
 _PROGRAMS: Recent[Program] = Recent(16)
+MAX_TOKENS = 10**8  # of a prompt or an answer
 USABLE = 0.9  # of a GPU's memory, where nothing else is said
 
 
@@ -186,6 +187,14 @@ def memory(
 
     A request is held at its full context, input and output; prefill holds the input's cache and its activations.
     """
+    for name, value, least, most in (
+        ("usable", usable, 0, 1),
+        ("output_tokens", output_tokens, 1, MAX_TOKENS),
+        ("input_tokens", input_tokens, 1, MAX_TOKENS),
+        ("reserve_bytes", reserve_bytes, 0, 1 << 60),
+    ):
+        if not isinstance(value, int | float) or not least <= value <= most:  # type: ignore[reportUnnecessaryIsInstance]
+            raise SpecError("bad-step", name, f"a number from {least} to {most}", repr(value), f"correct {name}")
     context = input_tokens + output_tokens
     knobs: dict[str, Any] = {"precision": precision, "drafts": drafts}
     prefill = Deployed(model, step_size(model, "prefill", context=input_tokens, **knobs), plan, family or Family())

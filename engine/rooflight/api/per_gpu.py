@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.analysis import evaluate
@@ -34,11 +35,12 @@ class Part(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """A figure of one GPU."""
+    """A figure of one GPU; what is not phased is read off the ordinary graph, not off a decode variant."""
 
     label: str
     unit: str
     of: Callable[[Part], Value]
+    phased: bool = True
 
 
 def _column(name: str) -> Callable[[Part], Value]:
@@ -73,7 +75,7 @@ def _sent(part: Part) -> Value:
 
 
 GPU_FIGURES: dict[str, Figure] = {
-    "weights.bytes": Figure("Weights on one GPU", "byte", _column("stored_bytes")),
+    "weights.bytes": Figure("Weights on one GPU", "byte", _column("stored_bytes"), phased=False),
     "cache.bytes": Figure("Cache on one GPU at the end of the step", "byte", _column("cache_bytes")),
     "activations.peak": Figure(
         "Most activations that live at once on one GPU",
@@ -102,11 +104,15 @@ def figure(deployed: Deployed, name: str) -> Quantity:
         raise SpecError(
             "bad-plan", "plan pp", "pp=1 for a formula", str(deployed.plan.pp), "leave pp out: stages differ"
         )
+    found = GPU_FIGURES[name]
+    key = f"{deployed.step.phase}.{name}" if found.phased else name
+    if not found.phased:
+        counting = deployed.step.counting._replace(decode="same")
+        deployed = replace(deployed, step=replace(deployed.step, counting=counting))
     binding = {**symbols(deployed.model, deployed.step, space := Space()), **_degrees(deployed, space)}
     facts = evaluate(deployed.program, binding)
-    found = GPU_FIGURES[name]
     return Quantity(
-        f"{deployed.step.phase}.{name}",
+        key,
         found.label,
         found.of(Part(deployed, deployed.facts, deployed.device)),
         found.unit,

@@ -111,7 +111,10 @@ def explain_gpu(
     specs: str | None = None,
     **knobs: Any,
 ) -> dict[str, Any]:
-    """Return one figure of one GPU of a plan, as explain does; batch is sequences per attention-DP rank."""
+    """Return one figure of one GPU of a plan, as explain does, and the plan with reasons why it could not run.
+
+    batch is sequences per attention-DP rank.
+    """
     parts = api.parse_key(key)
     if parts.node is not None:
         raise SpecError("unknown-figure", key, "a figure of the whole model", key, "leave the node out under a plan")
@@ -119,9 +122,9 @@ def explain_gpu(
         knobs = {**knobs, "context": parts.context}
     model = load(target, specs=specs)
     chosen = api.parse_plan(plan)
-    api.deployment(model, chosen, precision=str(knobs.get("precision", "factory")))
     step = api.step_size(model, phase or parts.phase or "prefill", **knobs)
-    return api.explain_gpu(api.Deployed(model, step, chosen), parts.name)
+    deployment = api.deployment(model, chosen, precision=step.precision.name)
+    return {**api.explain_gpu(api.Deployed(model, step, chosen), parts.name), "deployment": deployment}
 
 
 def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) -> list[dict[str, Any]]:
@@ -168,8 +171,9 @@ def estimate(
     ulysses: bool = False,
     sequence: bool = False,
     argmax: bool = False,
+    precision: str = "factory",
+    drafts: bool = False,
     specs: str | None = None,
-    **knobs: Any,
 ) -> dict[str, Any]:
     """Return what a deployment needs of each GPU's memory, and one GPU's kernels and collectives per step.
 
@@ -181,11 +185,12 @@ def estimate(
     held = open_gpu(gpu)
     family = Family(ulysses, sequence, argmax)
     context = input_tokens + output_tokens
+    knobs: dict[str, Any] = {"precision": precision, "drafts": drafts}
     steps = {
         "prefill": api.step_size(model, "prefill", batch=batch, context=input_tokens, **knobs),
         "decode": api.step_size(model, "decode", batch=batch, context=context, **knobs),
     }
-    deployment = api.deployment(model, chosen, precision=str(knobs.get("precision", "factory")), family=family)
+    deployment = api.deployment(model, chosen, precision=precision, family=family)
     memory = api.memory(
         model,
         chosen,

@@ -131,12 +131,19 @@ def formula(facts: dict[str, Any]) -> None:
     value = facts["value"]
     shown = f"{value:,}" if isinstance(value, int) else repr(value)
     console.print(f"[bold]{escape(facts['key'])}[/]  {escape(facts['label'])} [dim]({facts['unit']})[/]")
+    if "deployment" in facts:
+        _refusals(console, facts["deployment"])
     console.print(f"  {escape(facts['formula'])}")
     for name, body in facts["where"].items():
         console.print(f"    [dim]where[/] {name} = {escape(body)}")
     console.print(f"  = {shown}")
     for name, symbol in facts["symbols"].items():
         console.print(f"    {name} = {symbol['value']:,}  [dim]{escape(symbol['meaning'])}[/]")
+
+
+def _refusals(console: Console, deployed: dict[str, Any]) -> None:
+    for refusal in deployed["refusals"]:
+        console.print(f"[yellow]cannot run[/] {escape(refusal['expected'])}; got {escape(refusal['got'])}")
 
 
 def plans(rows: list[dict[str, Any]], *, show_all: bool) -> None:
@@ -160,8 +167,7 @@ def estimate(result: dict[str, Any]) -> None:
     console.print(
         f"[bold]{escape(result['model'])}[/]  {deployed['gpus']} × {escape(result['gpu'])} · {escape(deployed['plan'])}"
     )
-    for refusal in deployed["refusals"]:
-        console.print(f"[yellow]cannot run[/] {escape(refusal['expected'])}; got {escape(refusal['got'])}")
+    _refusals(console, deployed)
     if result["beyond_published_context"]:
         console.print("[yellow]beyond the model's published context: extrapolated[/]")
     if deployed["expert_copies"] > 1:
