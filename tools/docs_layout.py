@@ -68,8 +68,8 @@ DRAWINGS: dict[str, Drawing] = {
         LLAMA,
         "cp=4",
         "decode",
-        "layers.attention.",
-        ("q_rope", "k_rope", "scores", "probabilities", "attended", "merged", "o_proj"),
+        "layers.",
+        ("attention.scores", "attention.attended", "attention.merged", "attention.o_proj", "attention_residual"),
     ),
 }  # fmt: skip
 

@@ -80,10 +80,8 @@ def _local(mesh, gpu, case, flow, lengths, held, weights):
     if "heads" in lengths:
         heads = part("heads")
         starts["heads#"] = heads.stop - heads.start
-    own = flow.output.partial
-    for one in held:
-        own = own - one.layout.partial
-    first = all(mesh.gpus[gpu].get(axis, 0) == 0 for axis in own)
+    # A bias is added once, by the first of those whose results are summed.
+    first = all(mesh.gpus[gpu].get(axis, 0) == 0 for axis in flow.output.partial)
     arrays = [weights[w.name][tuple(part(axis[0]) if axis else slice(None) for axis in w.axes)] for w in op.weights]
     return REFERENCES[op.name](Place(starts, first), *(one.shards[gpu] for one in held), *arrays)
 

@@ -12,6 +12,7 @@ OPS = (
         weights={"weight": "[out in]", "bias?": "[out]"},
         matmul="2 * rows * in * out",  # one multiply and one add per weight per row
         other="bias * rows * out",
+        additive=True,
     ),
     op(
         "linear_in_out",
@@ -22,6 +23,7 @@ OPS = (
         weights={"weight": "[in out]", "bias?": "[out]"},
         matmul="2 * rows * in * out",
         other="bias * rows * out",
+        additive=True,
     ),
     op(
         "embedding",
@@ -40,5 +42,6 @@ OPS = (
         dims=("heads", "in", "out"),
         weights={"weight": "[heads out in]"},
         matmul="2 * rows * heads * in * out",
+        additive=True,
     ),
 )
