@@ -9,6 +9,7 @@ from rooflight.analysis import evaluate
 from rooflight.api.binding import symbol_values, symbols
 from rooflight.api.formula import json_number, meaning
 from rooflight.api.memory import Deployed
+from rooflight.api.plans import has_experts
 from rooflight.derive.device import device, peak_activations
 from rooflight.expr import Space, definitions, free_symbols, named, text, to_json, total
 from rooflight.layout import AXES, degrees
@@ -161,7 +162,7 @@ def _values(deployed: Deployed) -> Mapping[str, int]:
 
 
 def _meanings(deployed: Deployed) -> dict[str, str]:
-    experts = isinstance(deployed.model.dims.get("n_experts"), int)
+    experts = has_experts(deployed.model)
     said: dict[str, str] = {}
     for axis, symbol in _names(deployed).items():
         head, _, tail = axis.partition("_")

@@ -117,7 +117,7 @@ def _routed(subject: Subject) -> Iterator[Finding]:
     facts = subject.facts
     steps = facts.program.steps
     for index, step in enumerate(steps):
-        if step.node.op.name != "expert_rows" or steps[step.node.inputs[0]].node.op.name != "dispatch":
+        if step.node.op.rows != "share" or steps[step.node.inputs[0]].node.op.rows != "spread":
             continue
         picks = steps[step.node.inputs[0]].node.inputs[1]
         chosen, working = facts.shape.values[picks][-1], facts.inner.values[index][1]

@@ -215,9 +215,10 @@ def estimate(
                 "batch": step.batch,
                 "context": step.context,
                 "fits": step.batch <= memory[f"max_batch_{phase}"],
-                "stage": api.busiest(api.Deployed(model, step, chosen, family)) + 1,
-                "kernels": api.kernels(api.Deployed(model, step, chosen, family)),
+                "stage": api.busiest(deployed) + 1,
+                "kernels": api.kernels(deployed),
             }
             for phase, step in steps.items()
+            for deployed in [api.Deployed(model, step, chosen, family)]
         },
     }

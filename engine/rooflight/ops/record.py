@@ -36,6 +36,7 @@ class Op(NamedTuple):
     on_chip   its output stays inside the kernel that consumes it
     whole     axis names that no GPU may hold a part of while the op runs
     additive  linear in its operands taken together: of sums still owed, the sum may be taken after it
+    rows      what it does with rows of experts, whose layout is the experts' and not the tokens': spread, share, gather
     """
 
     name: str
@@ -58,6 +59,7 @@ class Op(NamedTuple):
     whole: tuple[str, ...] = ()
     additive: bool = False
     carries: Mapping[str, str] = {}
+    rows: str = ""
     axes: str = ""  # the line as written, for messages and tables
 
 
@@ -83,6 +85,7 @@ def op(
     whole: Sequence[str] = (),
     additive: bool = False,
     carries: Mapping[str, str] | None = None,
+    rows: str = "",
 ) -> Op:
     """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
 
@@ -116,6 +119,7 @@ def op(
         whole=tuple(whole),
         additive=additive or view,
         carries=dict(carries or {}),
+        rows=rows,
         axes=axes,
     )
 

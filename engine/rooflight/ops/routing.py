@@ -70,6 +70,7 @@ OPS = (
         axes="x[... d], picks[... k] -> [routed d]",
         whole=("d", "k"),
         lengths={"routed": "rows * k"},
+        rows="spread",
     ),
     op(
         "expert_rows",
@@ -78,6 +79,7 @@ OPS = (
         axes="x[routed d] -> [share d]",
         dims=("experts",),
         lengths={"share": "routed / experts"},
+        rows="share",
         view=True,
         narrows=True,
     ),
@@ -90,6 +92,7 @@ OPS = (
         whole=("k",),
         dims=("experts",),
         lengths={"share": "rows * k / experts"},
+        rows="gather",
         other="2 * rows * k * d",
     ),
 )

@@ -170,11 +170,11 @@ class Sharder:
             if cut:
                 declared[name], parts[name] = cut, pieces
         attends = "pairs" in node.op.counts
-        if node.op.name == "dispatch":
+        if node.op.rows == "spread":
             held, moved = self._dispatch(node, inputs, step.shape, transfers)
-        elif node.op.name == "combine":
+        elif node.op.rows == "gather":
             held, moved = self._combine(node, inputs, step.shape, transfers)
-        elif node.op.name == "expert_rows":
+        elif node.op.rows == "share":
             # A copy sees the rows of all who share the expert; only where experts repeat does it see a part.
             repeats = ordered(set(inputs[0].layout.cuts[0]) & set(REPEATS))
             held, moved = Held(Layout((repeats, ())), step.shape, (AVERAGE, None)), inputs
