@@ -3,6 +3,7 @@
 from rooflight.api.binding import REFERENCE_CONTEXT, RUN_SYMBOLS, StepSize, numbers, step_size, symbol_values, symbols
 from rooflight.api.check import check
 from rooflight.api.cost import cost
+from rooflight.api.estimate import Ask, Estimate
 from rooflight.api.formula import (
     FORMATS,
     explain,
@@ -14,9 +15,19 @@ from rooflight.api.formula import (
     read_quantity,
 )
 from rooflight.api.inspect import inspect, shape_words
-from rooflight.api.memory import USABLE, Deployed, busiest, deployment, kernels, memory, stages
+from rooflight.api.memory import USABLE, Deployed, deployment, memory, stages
 from rooflight.api.per_gpu import GPU_FIGURES, explain_gpu
-from rooflight.api.plans import Verdict, nearest_plan, parse_plan, plan_words, plans, refusals
+from rooflight.api.plans import (
+    Verdict,
+    default_plan,
+    nearest_plan,
+    parse_plan,
+    plan_words,
+    plans,
+    refusals,
+    replicated,
+)
+from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedStep, Terms
 from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
@@ -31,32 +42,41 @@ from rooflight.api.records import (
     Symbol,
 )
 from rooflight.api.show import model_row, show
+from rooflight.api.steps import RESOURCES, Timed, timed
 from rooflight.derive.tensors import TensorRow, buffer_rows, tensor_rows
 
 __all__ = [
     "FORMATS",
     "GPU_FIGURES",
+    "PRICED_FIGURES",
     "REFERENCE_CONTEXT",
+    "RESOURCES",
+    "ROW_FIGURES",
     "RUN_SYMBOLS",
     "USABLE",
+    "Ask",
     "CacheCard",
     "Checkpoint",
     "ComponentCard",
     "Deployed",
+    "Estimate",
     "Facts",
     "Inspection",
     "LayerKind",
     "NodeRow",
     "PhaseFigures",
+    "PricedStep",
     "Reading",
     "StepSize",
     "Symbol",
     "TensorRow",
+    "Terms",
+    "Timed",
     "Verdict",
     "buffer_rows",
-    "busiest",
     "check",
     "cost",
+    "default_plan",
     "deployment",
     "explain",
     "explain_gpu",
@@ -64,7 +84,6 @@ __all__ = [
     "formula",
     "inspect",
     "json_number",
-    "kernels",
     "memory",
     "model_row",
     "nearest_plan",
@@ -78,6 +97,7 @@ __all__ = [
     "read_quantity",
     "reading",
     "refusals",
+    "replicated",
     "shape_words",
     "show",
     "stages",
@@ -85,4 +105,5 @@ __all__ = [
     "symbol_values",
     "symbols",
     "tensor_rows",
+    "timed",
 ]

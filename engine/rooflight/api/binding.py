@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rooflight.spec import Model
 
 REFERENCE_CONTEXT = 4_096  # tokens; or the model's whole context where that is shorter
+MAX_LOAD = 4_096  # one GPU gets the rows of all
 _LARGEST = 10**9  # of a batch or a context: beyond any machine, and it keeps every figure exact in a float
 
 # Symbols a step or a precision sets, with their meaning. T and P say in formulas what s_q and s_kv are in specs.
@@ -28,6 +29,7 @@ RUN_SYMBOLS: dict[str, str] = {
     "b_w": "bytes per weight element",
     "b_a": "bytes per activation element",
     "b_kv": "bytes per cached element",
+    "ep_load_factor": "rows of the busiest expert GPU, over the average",
 }
 
 
@@ -36,7 +38,8 @@ class StepSize:
     """One step. `context` is what each sequence holds at its end, new tokens included.
 
     prefill processes context − prefix new positions; decode processes new_tokens at the end of the context.
-    With drafts, the heads that guess ahead are deployed too.
+    With drafts, the heads that guess ahead are deployed too. Where experts are spread over GPUs, the busiest gets
+    ep_load_factor times the average number of rows.
     """
 
     phase: str = "prefill"
@@ -47,6 +50,7 @@ class StepSize:
     counting: Counting = field(default_factory=Counting)
     drafts: bool = False
     precision: Precision = AS_STORED
+    ep_load_factor: Value = 1
 
     @property
     def new(self) -> int:
@@ -66,7 +70,8 @@ def step_size(
     attention: str = "exact",
     decode: str = "variant",
     drafts: bool = False,
-    precision: str = "factory",
+    precision: str | Precision = "factory",
+    ep_load_factor: Value = 1,
 ) -> StepSize:
     """Return a step with defaults filled in. Raises SpecError for sizes no step can have."""
     if phase not in ("prefill", "decode"):
@@ -99,12 +104,19 @@ def step_size(
     for name, word in (("attention", attention), ("head", head), ("decode", decode)):
         if word not in LEGAL_COUNTING[name]:
             raise SpecError("bad-step", name, " or ".join(LEGAL_COUNTING[name]), repr(word), f"correct {name}")
+    if not 1 <= ep_load_factor <= MAX_LOAD:
+        raise SpecError(
+            "bad-step", "ep_load_factor", f"a number from 1 to {MAX_LOAD:,}", str(ep_load_factor), "1 is balanced"
+        )
+    counting = Counting(attention, head, decode)
     return StepSize(
-        phase, batch, size, prefix, new_tokens, Counting(attention, head, decode), drafts, _profile(model, precision)
+        phase, batch, size, prefix, new_tokens, counting, drafts, _profile(model, precision), ep_load_factor
     )
 
 
-def _profile(model: Model, name: str) -> Precision:
+def _profile(model: Model, name: str | Precision) -> Precision:
+    if isinstance(name, Precision):
+        return name
     known = {AS_STORED.name: AS_STORED, **model.library.precisions}
     if name not in known:
         raise SpecError("bad-step", "precision", "one of " + ", ".join(known), repr(name), nearest(name, tuple(known)))
@@ -129,6 +141,7 @@ def numbers(model: Model, step: StepSize) -> dict[str, Value]:
         "s_q": step.new,
         "s_kv": step.context,
         "s_head": _head(step, step.new),
+        "ep_load_factor": step.ep_load_factor,
         **widths(model, step),
     }
 
@@ -154,6 +167,7 @@ def symbols(model: Model, step: StepSize, space: Space | None = None) -> dict[st
         "b_w": space.symbol("b_w", whole=False),
         "b_a": space.symbol("b_a", whole=False),
         "b_kv": space.symbol("b_kv", whole=False),
+        "ep_load_factor": space.symbol("ep_load_factor", whole=False) if step.ep_load_factor != 1 else 1,
     }
 
 
@@ -164,6 +178,7 @@ def symbol_values(model: Model, step: StepSize) -> Mapping[str, int | float]:
         "T": step.context,
         "P": step.prefix,
         "s": step.new,
+        "ep_load_factor": step.ep_load_factor,
         **widths(model, step),
     }
     return {**{name: _number(value) for name, value in model.dims.items()}, **run}

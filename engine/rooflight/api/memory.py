@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import floor, prod
+from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.analysis import Analysis, evaluate
@@ -12,7 +12,7 @@ from rooflight.api.binding import numbers, step_size
 from rooflight.api.formula import json_number
 from rooflight.api.plans import MAX_GPUS, UNLAID, Rules, has_experts, plan_words
 from rooflight.api.recent import Recent
-from rooflight.derive.device import Collective, Device, device, peak_activations
+from rooflight.derive.device import Device, device, peak_activations
 from rooflight.expr import total
 from rooflight.graph import expand
 from rooflight.layout import Plan, degrees
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from rooflight.api.binding import StepSize
     from rooflight.expr import Value
-    from rooflight.spec import Model
+    from rooflight.spec import Model, Precision
 
 _PROGRAMS: Recent[Program] = Recent(16)
 MAX_TOKENS = 10**8  # of a prompt or an answer
@@ -59,11 +59,16 @@ class Deployed:
         )
         return compile_graph(graph, step.counting, shards=model.library.dims.shards, family=self.family)
 
+    @property
+    def degrees(self) -> dict[str, int]:
+        """The degree of every mesh axis."""
+        return degrees(self.plan)
+
     @cached_property
     def binding(self) -> Mapping[str, Value]:
         """Numbers of all sequences of the step, and the degrees."""
         bound = numbers(self.model, self.step)
-        return {**bound, "B": self.step.batch * self.plan.attn_dp, **degrees(self.plan)}
+        return {**bound, "B": self.step.batch * self.plan.attn_dp, **self.degrees}
 
     @cached_property
     def facts(self) -> Analysis:
@@ -151,7 +156,7 @@ def _cut(weights: Sequence[float], parts: int, before: float, after: float) -> l
 
 def per_stage(deployed: Deployed, column: Sequence[Value], stage: Stage) -> Value:
     """Sum a column of one GPU's part over a stage."""
-    times = _times(deployed.program, stage)
+    times = runs(deployed.program, stage)
     return total(
         [
             column[index] * deployed.device.copies[index] * times[step.node.group]
@@ -160,7 +165,7 @@ def per_stage(deployed: Deployed, column: Sequence[Value], stage: Stage) -> Valu
     )
 
 
-def _times(program: Program, stage: Stage) -> list[int]:
+def runs(program: Program, stage: Stage) -> list[int]:
     """Return how often a stage runs each group."""
     groups = program.graph.groups
     first = min((at for at, group in enumerate(groups) if group.layers is not None), default=0)
@@ -179,8 +184,10 @@ def memory(
     output_tokens: int,
     usable: float = USABLE,
     reserve_bytes: int = 0,
-    precision: str = "factory",
+    precision: str | Precision = "factory",
     drafts: bool = False,
+    new_tokens: int = 1,
+    ep_load_factor: Value = 1,
     family: Family | None = None,
 ) -> dict[str, Any]:
     """Return what a plan's fullest GPU holds and how many requests per attention-DP rank fit beside the weights.
@@ -196,9 +203,10 @@ def memory(
         if not isinstance(value, int | float) or not least <= value <= most:  # type: ignore[reportUnnecessaryIsInstance]
             raise SpecError("bad-step", name, f"a number from {least} to {most}", repr(value), f"correct {name}")
     context = input_tokens + output_tokens
-    knobs: dict[str, Any] = {"precision": precision, "drafts": drafts}
+    knobs: dict[str, Any] = {"precision": precision, "drafts": drafts, "ep_load_factor": ep_load_factor}
     prefill = Deployed(model, step_size(model, "prefill", context=input_tokens, **knobs), plan, family or Family())
-    decode = Deployed(model, step_size(model, "decode", context=context, **knobs), plan, family or Family())
+    verify = step_size(model, "decode", context=context, new_tokens=new_tokens, **knobs)
+    decode = Deployed(model, verify, plan, family or Family())
     budget = floor(capacity_bytes * usable) - reserve_bytes
     act_prefill = peak_activations(prefill.program, prefill.device)
     act_decode = peak_activations(decode.program, decode.device)
@@ -254,82 +262,6 @@ def _limit(cache: Value, activations: Value, room: Value) -> str:
     if room <= 0:
         return "weights"
     return "kv" if cache >= activations else "activations"
-
-
-def kernels(deployed: Deployed) -> list[dict[str, Any]]:
-    """Return one row per node and collective of a step, with one GPU's shapes; figures are of all its layers.
-
-    Under pipeline parallelism the GPU is of the busiest stage, for which the others wait.
-    """
-    rows: list[dict[str, Any]] = []
-    program, held = deployed.program, deployed.device
-    stage = stages(deployed)[busiest(deployed)]
-    runs = _times(program, stage)
-    for index, step in enumerate(program.steps):
-        times = runs[step.node.group]
-        if not times:
-            continue
-        entering = int(stage.first)  # what a stack is entered with was settled by who sent it
-        rows += [
-            _moved(deployed, move, step.node.id, entering if move.entry else times) for move in held.collectives[index]
-        ]
-        if step.node.op.view and step.cached is None:
-            continue
-        copies = held.copies[index] * times
-        rows.append(
-            {
-                "id": step.node.id,
-                "op": step.node.op.name,
-                "count": json_number(copies),
-                "shape": [json_number(length) for length in held.shape[index]],
-                "layout": held.layouts[index],
-                "matmul_flops": json_number(held.matmul[index] * copies),
-                "other_flops": json_number(held.other[index] * copies),
-                "weight_bytes": json_number(held.weight_bytes[index] * copies),
-                "activation_bytes": json_number(held.activation_bytes[index] * copies),
-                "kv_bytes": json_number(held.kv_bytes[index] * copies),
-            }
-        )
-    rows += [_moved(deployed, move, "logits", 1) for move in held.ends if stage.last]
-    rows = [row for row in rows if row.get("group", 2) > 1 and row["count"]]
-    if not stage.last:
-        rows.append(_sent_on(deployed))
-    return rows
-
-
-def busiest(deployed: Deployed) -> int:
-    """Return the place of the stage that moves most bytes of weights, cache and activations in the step."""
-    held, parts = deployed.device, stages(deployed)
-    moved = [sum(each) for each in zip(held.weight_bytes, held.kv_bytes, held.activation_bytes, strict=True)]
-    return max(range(len(parts)), key=lambda at: (per_stage(deployed, moved, parts[at]), -at))
-
-
-def _moved(deployed: Deployed, move: Collective, reader: str, times: Value) -> dict[str, Any]:
-    return {
-        "id": f"{reader}:{move.kind}",
-        "op": move.kind,
-        "group": prod(deployed.binding[axis] for axis in move.group),
-        "axes": [axis for axis in move.group if deployed.binding[axis] > 1],
-        "count": json_number(times),
-        "bytes": json_number(move.bytes * times),
-        "sent_bytes": json_number(move.sent * times),
-    }
-
-
-def _sent_on(deployed: Deployed) -> dict[str, Any]:
-    """The trunk crosses from every stage to the next; nothing else in these models does."""
-    program, held = deployed.program, deployed.device
-    seam = program.graph.seams[0]
-    size = held.written_bytes[seam.leaves]
-    return {
-        "id": "trunk:send",
-        "op": "send",
-        "group": 2,
-        "axes": ["pp"],
-        "count": 1,
-        "bytes": json_number(size),
-        "sent_bytes": json_number(size),
-    }
 
 
 def deployment(model: Model, plan: Plan, *, precision: str = "factory", family: Family | None = None) -> dict[str, Any]:

@@ -110,7 +110,7 @@ def figure(deployed: Deployed, name: str) -> Quantity:
     if not found.phased:
         counting = deployed.step.counting._replace(decode="same")
         deployed = replace(deployed, step=replace(deployed.step, counting=counting))
-    binding = {**symbols(deployed.model, deployed.step, space := Space()), **_degrees(deployed, space)}
+    binding = {**symbols(deployed.model, deployed.step, space := Space()), **degree_symbols(deployed, space)}
     facts = evaluate(deployed.program, binding)
     return Quantity(
         key,
@@ -123,9 +123,14 @@ def figure(deployed: Deployed, name: str) -> Quantity:
 
 def explain_gpu(deployed: Deployed, name: str) -> dict[str, Any]:
     """Return a figure of one GPU with everything a reader needs to recompute it."""
-    found = figure(deployed, name)
-    values = {**symbol_values(deployed.model, deployed.step), "B": deployed.binding["B"], **_values(deployed)}
-    words = _meanings(deployed)
+    values = {**symbol_values(deployed.model, deployed.step), "B": deployed.binding["B"], **degree_values(deployed)}
+    return explained(figure(deployed, name), deployed, values, degree_meanings(deployed))
+
+
+def explained(
+    found: Quantity, deployed: Deployed, values: Mapping[str, float], words: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return a figure as data: its formula, and the value and meaning of every symbol in it."""
     return {
         "key": found.key,
         "label": found.label,
@@ -151,17 +156,20 @@ def _names(deployed: Deployed) -> dict[str, str]:
     return {axis: head if heads.count(head) == 1 else axis for axis, head in zip(used, heads, strict=True)}
 
 
-def _degrees(deployed: Deployed, space: Space) -> dict[str, Value]:
+def degree_symbols(deployed: Deployed, space: Space) -> dict[str, Value]:
+    """Return a symbol for every mesh axis that a plan uses, and 1 for the others."""
     names = _names(deployed)
     return {axis: space.symbol(names[axis]) if axis in names else 1 for axis in AXES}
 
 
-def _values(deployed: Deployed) -> Mapping[str, int]:
+def degree_values(deployed: Deployed) -> Mapping[str, int]:
+    """Return the degrees behind those symbols."""
     found = degrees(deployed.plan)
     return {symbol: found[axis] for axis, symbol in _names(deployed).items()}
 
 
-def _meanings(deployed: Deployed) -> dict[str, str]:
+def degree_meanings(deployed: Deployed) -> dict[str, str]:
+    """Say what those symbols stand for."""
     experts = has_experts(deployed.model)
     said: dict[str, str] = {}
     for axis, symbol in _names(deployed).items():

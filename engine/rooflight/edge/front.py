@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rooflight import api
-from rooflight.edge.library import load_target, open_catalog, open_gpu
+from rooflight.edge.library import load_target, open_catalog
+from rooflight.edge.machines import open_gpu, open_prices
 from rooflight.spec import bind
 from rooflight.values import SpecError
 from rooflight.walk import Family
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from rooflight.edge.library import Catalog
+    from rooflight.layout import Plan
     from rooflight.spec import Model
     from rooflight.values import Quantity
 
@@ -108,23 +110,38 @@ def explain_gpu(
     plan: str,
     phase: str | None = None,
     *,
+    gpu: str | None = None,
+    node: str | None = None,
+    terms: api.Terms | None = None,
     specs: str | None = None,
     **knobs: Any,
 ) -> dict[str, Any]:
     """Return one figure of one GPU of a plan, as explain does, and the plan with reasons why it could not run.
 
-    batch is sequences per attention-DP rank.
+    batch is sequences per attention-DP rank. With a gpu, its times and capacity are figures too, and those of its
+    kernels, named behind a slash or by `node`.
     """
     parts = api.parse_key(key)
-    if parts.node is not None:
-        raise SpecError("unknown-figure", key, "a figure of the whole model", key, "leave the node out under a plan")
+    node = node or parts.node
+    if node is not None and gpu is None:
+        raise SpecError(
+            "unknown-figure", key, "a figure of the whole model", key, "leave the node out, or name a --gpu"
+        )
     if parts.context is not None:
         knobs = {**knobs, "context": parts.context}
     model = load(target, specs=specs)
     chosen = api.parse_plan(plan)
     step = api.step_size(model, phase or parts.phase or "prefill", **knobs)
     deployment = api.deployment(model, chosen, precision=step.precision.name)
-    return {**api.explain_gpu(api.Deployed(model, step, chosen), parts.name), "deployment": deployment}
+    if gpu is None or (node is None and parts.name in api.GPU_FIGURES):
+        return {**api.explain_gpu(api.Deployed(model, step, chosen), parts.name), "deployment": deployment}
+    held = open_gpu(gpu)
+    listed = open_prices().get(held.id)
+    terms = terms or api.Terms()
+    if terms.usd is None and listed is not None:
+        terms = terms._replace(usd=listed.value)
+    priced = api.PricedStep(api.timed(model, step, chosen, held), terms)
+    return {**priced.explain(parts.name, node), "gpu": held.name, "deployment": deployment}
 
 
 def tensors(target: Target, *, specs: str | None = None, buffers: bool = False) -> list[dict[str, Any]]:
@@ -163,62 +180,38 @@ def estimate(
     gpu: str,
     plan: str = "",
     *,
-    input_tokens: int = 1_024,
-    output_tokens: int = 1_024,
-    batch: int = 1,
-    usable: float = api.USABLE,
-    reserve_bytes: int = 0,
-    ulysses: bool = False,
-    sequence: bool = False,
-    argmax: bool = False,
-    precision: str = "factory",
-    drafts: bool = False,
+    gpus: int | None = None,
     specs: str | None = None,
+    **knobs: Any,
 ) -> dict[str, Any]:
-    """Return what a deployment needs of each GPU's memory, and one GPU's kernels and collectives per step.
+    """Return what a deployment needs of each GPU's memory, how long its steps take, kernel by kernel, and its price.
 
-    gpu is the path of a GPU file; batch is sequences per attention-DP rank. A plan that does not fit or cannot run is
-    evaluated all the same, and marked.
+    gpu is an id of `rooflight gpus` or the path of a GPU file; knobs are the fields of api.Ask and those of Family.
+    A plan that does not fit or cannot run is priced all the same, and marked.
     """
+    return estimated(target, gpu, plan, gpus=gpus, specs=specs, **knobs).report()
+
+
+def estimated(
+    target: Target,
+    gpu: str,
+    plan: str = "",
+    *,
+    gpus: int | None = None,
+    specs: str | None = None,
+    **knobs: Any,
+) -> api.Estimate:
+    """Return the same, nothing of it computed yet."""
     model = load(target, specs=specs)
-    chosen = api.parse_plan(plan)
+    family = Family(**{name: knobs.pop(name) for name in Family._fields if name in knobs})
+    ask = api.Ask(**knobs, family=family)
     held = open_gpu(gpu)
-    family = Family(ulysses, sequence, argmax)
-    context = input_tokens + output_tokens
-    knobs: dict[str, Any] = {"precision": precision, "drafts": drafts}
-    steps = {
-        "prefill": api.step_size(model, "prefill", batch=batch, context=input_tokens, **knobs),
-        "decode": api.step_size(model, "decode", batch=batch, context=context, **knobs),
-    }
-    deployment = api.deployment(model, chosen, precision=precision, family=family)
-    memory = api.memory(
-        model,
-        chosen,
-        held.memory_bytes,
-        input_tokens=input_tokens,
-        output_tokens=output_tokens,
-        usable=usable,
-        reserve_bytes=reserve_bytes,
-        family=family,
-        **knobs,
-    )
-    return {
-        "model": model.id,
-        "gpu": held.name,
-        "capacity_source": held.facts["memory"].origin,
-        "warnings": list(model.warnings),
-        "deployment": deployment,
-        "beyond_published_context": context > model.max_context,
-        "memory": memory,
-        **{
-            phase: {
-                "batch": step.batch,
-                "context": step.context,
-                "fits": step.batch <= memory[f"max_batch_{phase}"],
-                "stage": api.busiest(deployed) + 1,
-                "kernels": api.kernels(deployed),
-            }
-            for phase, step in steps.items()
-            for deployed in [api.Deployed(model, step, chosen, family)]
-        },
-    }
+    return api.Estimate(model, held, _plan(model, plan, gpus, ask.precision), ask, open_prices().get(held.id))
+
+
+def _plan(model: Model, words: str, gpus: int | None, precision: str) -> Plan:
+    """Return the plan that is named, as often as fills the GPUs; without a name one that suits the model."""
+    if words.strip():
+        chosen = api.parse_plan(words)
+        return chosen if gpus is None else api.replicated(chosen, gpus)
+    return api.default_plan(model, gpus or 1, precision)

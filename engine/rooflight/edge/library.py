@@ -9,7 +9,6 @@ from stat import S_ISDIR, S_ISREG
 from typing import TYPE_CHECKING, Any
 
 from rooflight.edge.yaml_text import read_yaml
-from rooflight.hardware import Gpu, read_gpu
 from rooflight.spec import Library, Model, Provenance, Sources, bind, find_spec, nearest, read_library
 from rooflight.spec.config import read_config
 from rooflight.values import SpecError
@@ -46,9 +45,9 @@ class Catalog:
         """All specs, read once. Raises SpecError at the first fault."""
         base = self.folder.parent
         sources = Sources(
-            dims=_read(self.folder / "dims.yaml", base),
-            roles=_read(self.folder / "roles.yaml", base),
-            config_keys=_read(self.folder / "config_keys.yaml", base),
+            dims=read_yaml_file(self.folder / "dims.yaml", base),
+            roles=read_yaml_file(self.folder / "roles.yaml", base),
+            config_keys=read_yaml_file(self.folder / "config_keys.yaml", base),
             components=_read_all(self.folder / "components", base),
             drafts=_read_all(self.folder / "drafts", base),
             models=_read_all(self.folder / "models", base),
@@ -82,7 +81,7 @@ class Catalog:
                 path = folder / "config.json"
                 where = self.shown(path)
                 beside = folder / "storage.yaml"
-                storage = _read(beside, self.folder.parent) if beside.is_file() else None
+                storage = read_yaml_file(beside, self.folder.parent) if beside.is_file() else None
                 return bind(self.library, read_json(path), where, model_id, provenance, storage)
         known_ids = tuple(known for known, _ in self._snapshots())
         raise SpecError(
@@ -163,13 +162,6 @@ def _kind(path: Path) -> str:
         return ""
 
 
-def open_gpu(path: str) -> Gpu:
-    """Read a GPU file. SpecError where there is none or it is not one."""
-    place = Path(path)
-    _must_be_file(place, path, "a GPU file", "check the path")
-    return read_gpu(_read(place, place.parent), place.name)
-
-
 def read_json(path: Path) -> Any:
     """Read a JSON file of bounded size. SpecError where it is too large, truncated or not JSON."""
     from rooflight.truth import parse_json
@@ -186,9 +178,10 @@ def read_json(path: Path) -> Any:
     return parse_json(path.read_bytes(), str(path), "config-not-json", "fetch the file again, it may be truncated")
 
 
-def _read(path: Path, base: Path) -> Any:
+def read_yaml_file(path: Path, base: Path) -> Any:
+    """Read a YAML file of the project; messages name it from `base` on. SpecError where it is none."""
     shown = _shown(path, base)
-    _must_be_file(path, shown, "a file of the specs folder", "restore it")
+    must_be_file(path, shown, "a file of the specs folder", "restore it")
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -196,7 +189,8 @@ def _read(path: Path, base: Path) -> Any:
     return read_yaml(text, shown)
 
 
-def _must_be_file(path: Path, shown: str, expected: str, fix: str) -> None:
+def must_be_file(path: Path, shown: str, expected: str, fix: str) -> None:
+    """Refuse what is no plain file."""
     got = instead_of_file(path)
     if got:
         raise SpecError("missing-file", shown, expected, got, fix)
@@ -214,7 +208,7 @@ def instead_of_file(path: Path) -> str:
 
 
 def _read_all(folder: Path, base: Path) -> dict[str, Any]:
-    return {path.stem: _read(path, base) for path in sorted(folder.glob("*.yaml"))} if folder.is_dir() else {}
+    return {path.stem: read_yaml_file(path, base) for path in sorted(folder.glob("*.yaml"))} if folder.is_dir() else {}
 
 
 def _shown(path: Path, base: Path) -> str:

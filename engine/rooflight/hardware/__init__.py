@@ -1,5 +1,6 @@
 """GPUs as facts with sources."""
 
-from rooflight.hardware.gpu import FACTS, Fact, Gpu, read_gpu
+from rooflight.hardware.gpu import FACTS, STATUSES, TOPOLOGIES, Fact, Gpu, Slice, Stated
+from rooflight.hardware.read_gpu import read_gpu, read_prices
 
-__all__ = ["FACTS", "Fact", "Gpu", "read_gpu"]
+__all__ = ["FACTS", "STATUSES", "TOPOLOGIES", "Fact", "Gpu", "Slice", "Stated", "read_gpu", "read_prices"]

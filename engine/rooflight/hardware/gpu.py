@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
-from rooflight.spec import Reader
-from rooflight.values import SpecError, is_day
+from rooflight.values import SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,16 +13,23 @@ if TYPE_CHECKING:
 FACTS: dict[str, str] = {
     "memory": "B",
     "memory_bandwidth": "B/s",
-    "scale_up_bandwidth": "B/s",  # per direction and GPU, inside a domain
+    "vector": "FLOP/s",  # FP32, outside the matrix units
+    "scale_up_bandwidth": "B/s",  # per direction and GPU, inside a domain, all links together
     "scale_up_domain": "GPU",
     "scale_up_latency": "s",
-    "scale_out_bandwidth": "B/s",
+    "scale_out_bandwidth": "B/s",  # per direction and GPU, between domains
     "scale_out_latency": "s",
     "tdp": "W",
 }
 
-
-_COUNTED = ("B", "GPU")  # units of which there is no part
+# How the GPUs of a domain are linked.
+TOPOLOGIES: dict[str, str] = {
+    "switch": "every pair at full bandwidth",
+    "mesh": "every pair by a link of its own, an equal share of the bandwidth",
+    "ring": "two neighbours each",
+    "torus": "two neighbours along every axis",
+}
+STATUSES = ("shipping", "announced")
 
 
 class Fact(NamedTuple):
@@ -34,11 +40,28 @@ class Fact(NamedTuple):
     source: str | None
     date: str | None
     copied_from: str | None
+    note: str | None = None
 
     @property
     def origin(self) -> str:
         """Who says so."""
         return self.source or f"{self.copied_from}, copied and not opened"
+
+
+class Slice(NamedTuple):
+    """A shape of a ring or torus that can be rented: GPUs along each axis, and whether the axis wraps around."""
+
+    shape: tuple[int, ...]
+    wraps: tuple[bool, ...]
+
+
+class Stated(NamedTuple):
+    """Something a source says that is no figure."""
+
+    source: str | None
+    date: str | None
+    copied_from: str | None
+    note: str | None = None
 
 
 class Gpu(NamedTuple):
@@ -47,80 +70,28 @@ class Gpu(NamedTuple):
     name: str
     facts: Mapping[str, Fact]
     matmul: Mapping[str, Fact]
+    id: str = ""
+    maker: str = ""
+    status: str = "shipping"
+    topology: str = "switch"
+    topology_from: Stated | None = None
+    slices: tuple[Slice, ...] = ()
+    slices_from: Stated | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of memory."""
         return int(self.facts["memory"].value)
 
-
-def read_gpu(section: Any, place: str) -> Gpu:
-    """Check one GPU file for form. Raises SpecError at the first fault."""
-    reader = Reader(section, "", place)
-    name = _printable(reader, "name", reader.text("name"))
-    facts = {key: _fact(reader.sub(key), unit) for key, unit in FACTS.items() if key in reader.section}
-    for key in FACTS:
-        reader.any(key, None)
-    if "memory" not in facts:
+    def fact(self, key: str, why: str) -> float:
+        """Return a figure that something cannot do without. SpecError, saying what for, where the file lacks it."""
+        if key in self.facts:
+            return self.facts[key].value
         raise SpecError(
-            "missing-key", reader.where(), "memory: a value in B with its source", "no such key", "add memory"
+            "missing-fact",
+            f"gpu {self.name}",
+            f"{key} in {FACTS[key]}, {why}",
+            "no such figure in its file",
+            f"add {key} with its source",
         )
-    matmul: dict[str, Fact] = {}
-    if "matmul" in reader.section:
-        rates = reader.sub("matmul")
-        matmul = {form: _fact(rates.sub(form), "FLOP/s") for form in rates.names()}
-    else:
-        reader.any("matmul", None)
-    reader.done()
-    return Gpu(name, facts, matmul)
-
-
-def _fact(reader: Reader, unit: str) -> Fact:
-    value = reader.any("value")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e21:  # noqa: PLR2004
-        raise SpecError(
-            "wrong-type", reader.where("value"), f"a number of {unit} from 0", repr(value), "correct the value"
-        )
-    if unit in _COUNTED and (value < 1 or value != int(value)):
-        expected = f"a whole number of {unit} from 1"
-        raise SpecError("wrong-type", reader.where("value"), expected, repr(value), "correct the value")
-    written = reader.text("unit")
-    if written != unit:
-        raise SpecError(
-            "unknown-word", reader.where("unit"), unit, written, f"convert the value to {unit} (1 GiB is 1073741824 B)"
-        )
-    fact = Fact(
-        value,
-        written,
-        _printable(reader, "source", reader.maybe_text("source")),
-        _dated(reader, "date", reader.maybe_text("date")),
-        _printable(reader, "copied_from", reader.maybe_text("copied_from")),
-    )
-    if fact.source is None and fact.copied_from is None:
-        raise SpecError(
-            "unsourced",
-            reader.where(),
-            "source, or copied_from where nobody opened one",
-            "neither",
-            "say where it is from",
-        )
-    reader.done()
-    return fact
-
-
-_T = TypeVar("_T", str, str | None)
-
-
-def _printable(reader: Reader, key: str, text: _T) -> _T:
-    """Return a text that says something on one line, or nothing where the key is absent."""
-    if text is not None and not (text.strip() and text.isprintable()):
-        raise SpecError("wrong-type", reader.where(key), "printable text on one line", repr(text)[:80], f"write {key}")
-    return text
-
-
-def _dated(reader: Reader, key: str, text: str | None) -> str | None:
-    if text is not None and not is_day(text):
-        raise SpecError(
-            "wrong-type", reader.where(key), "a date, YYYY-MM-DD", repr(text)[:80], "write the day it was read"
-        )
-    return text

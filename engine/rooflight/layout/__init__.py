@@ -2,6 +2,7 @@
 
 from rooflight.layout.follow import Flow, follow
 from rooflight.layout.layout import Layout, Move, ordered, redistribute, replicated
+from rooflight.layout.load import busiest
 from rooflight.layout.mesh import (
     AXES,
     BATCH,
@@ -9,6 +10,7 @@ from rooflight.layout.mesh import (
     EXPERT_WIDTH,
     EXPERTS,
     HEADS,
+    NUMBERED,
     REPEATS,
     Group,
     Plan,
@@ -23,12 +25,14 @@ __all__ = [
     "EXPERTS",
     "EXPERT_WIDTH",
     "HEADS",
+    "NUMBERED",
     "REPEATS",
     "Flow",
     "Group",
     "Layout",
     "Move",
     "Plan",
+    "busiest",
     "degrees",
     "follow",
     "ordered",

@@ -21,6 +21,8 @@ HEADS: Group = ("tp_r", "tp_e", "tp_t")
 EXPERTS: Group = ("dp_e", "tp_e", "cp_e")
 EXPERT_WIDTH: Group = ("dp_t", "tp_t")
 REPEATS: Group = ("dp_r", "tp_r", "cp_r")  # of the experts
+# How GPUs of a stage are numbered, the outermost axis first: who shares a sequence's heads stands closest together.
+NUMBERED: Group = (*BATCH, *CONTEXT, *HEADS)
 
 
 class Plan(NamedTuple):

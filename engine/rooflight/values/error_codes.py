@@ -113,7 +113,10 @@ CODES: dict[str, str] = {
     "plan-width": "A width of a feed-forward network that does not divide among the GPUs.",
     "plan-blocks": "A cut through the blocks of a storage format, whose scales cannot be cut.",
     "plan-stages": "More pipeline stages than layers.",
+    # Machines
+    "unknown-gpu": "The name is no id of a GPU that ships with the project, and no path.",
     "unsourced": "A fact of a GPU that does not say where it is from.",
+    "missing-fact": "A figure that a question needs and a GPU's file does not state.",
     # Questions
     "bad-step": "A batch, context or counting that no step can have.",
     "unknown-phase": "A phase other than prefill and decode.",

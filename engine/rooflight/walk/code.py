@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rooflight.expr import Value, ceil_div, cmp_, div, floor_div, max_, min_, mod, prod, total
-from rooflight.layout import vocabulary_rows
+from rooflight.layout import busiest, vocabulary_rows
 from rooflight.ops import causal_pairs, sliding_pairs, square_pairs
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "sliding_pairs": sliding_pairs,
     "square_pairs": square_pairs,
     "vocabulary_rows": vocabulary_rows,
+    "busiest": busiest,
     **{name: partial(cmp_, "==" if name == "=" else name) for name in ("=", "!=", "<", "<=", ">", ">=")},
 }
 

@@ -41,6 +41,8 @@ _ROWS = frozenset((*HEADS, *CONTEXT)) - set(EXPERT_WIDTH)  # who share out rows,
 AVERAGE = -1  # an axis of rows that experts share out, an average and not a count
 PADDED = -2  # an axis of the vocabulary
 
+LOAD = "ep_load_factor"  # bound with the step
+
 
 class Family(NamedTuple):
     """What of a plan is structure: everything else is a degree.
@@ -120,11 +122,12 @@ class Sharder:
 
     def local(self, length: Slot, cut: Group, parts: Slot | None) -> Slot:
         """Return the length one GPU holds of an axis: whole parts, as many as the fullest GPU gets."""
-        if not cut:
-            return length
         code = self.code
         if parts == AVERAGE:
-            return code.call("/", length, self.degree(cut))
+            share = code.call("/", length, self.degree(cut)) if cut else length
+            return code.product([share, code.call("busiest", code.symbol(LOAD), self.degree(EXPERTS))])
+        if not cut:
+            return length
         if parts == PADDED:
             return code.call("vocabulary_rows", length, self.degree(cut))
         if parts is None or parts == length:

@@ -1,0 +1,196 @@
+"""Reads a GPU file: facts in one unit each, every one with who says so."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rooflight.hardware.gpu import FACTS, STATUSES, TOPOLOGIES, Fact, Gpu, Slice, Stated
+from rooflight.spec import Items, Reader
+from rooflight.values import BITS, PACKED_BITS, SpecError, is_day
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_COUNTED = ("B", "GPU")  # units of which there is no part
+_FROM_ZERO = ("scale_up_latency", "scale_out_latency")  # every other figure is more than none
+_MOST = 1e21
+_MAX_SLICES = 256
+_MAX_DOMAIN = 1 << 16
+
+
+def read_gpu(section: Any, place: str, name: str = "") -> Gpu:
+    """Check one GPU file for form; `name` is its id. Raises SpecError at the first fault."""
+    reader = Reader(section, "", place)
+    shown = _printable(reader, "name", reader.text("name"))
+    facts = {key: _fact(reader.sub(key), unit, key) for key, unit in FACTS.items() if key in reader.section}
+    for key in FACTS:
+        reader.any(key, None)
+    if "memory" not in facts:
+        raise SpecError(
+            "missing-key", reader.where(), "memory: a value in B with its source", "no such key", "add memory"
+        )
+    matmul: dict[str, Fact] = {}
+    if "matmul" in reader.section:
+        rates = reader.sub("matmul")
+        known = (*BITS, *PACKED_BITS)
+        for form in rates.names():
+            if form not in known:
+                raise SpecError("unknown-word", rates.where(form), "one of " + ", ".join(known), form, "use a format")
+        matmul = {form: _fact(rates.sub(form), "FLOP/s", form) for form in rates.names()}
+    else:
+        reader.any("matmul", None)
+    topology, topology_from = _topology(reader)
+    slices, slices_from = _slices(reader, topology)
+    found = Gpu(
+        shown,
+        facts,
+        matmul,
+        name,
+        _printable(reader, "maker", reader.maybe_text("maker")) or "",
+        reader.word("status", STATUSES, "shipping"),
+        topology,
+        topology_from,
+        slices,
+        slices_from,
+        tuple(reader.words("notes", ())),
+    )
+    for note in found.notes:
+        if not (note.strip() and note.isprintable()):
+            raise SpecError(
+                "wrong-type", reader.where("notes"), "printable text on one line", repr(note)[:80], "write the note"
+            )
+    reader.done()
+    return found
+
+
+def read_prices(section: Any, place: str) -> Mapping[str, Fact]:
+    """Read what a GPU-hour costs, by GPU id. Raises SpecError at the first fault."""
+    reader = Reader(section, "", place)
+    currency = reader.word("currency", ("USD",))
+    rows = reader.sub("prices")
+    found = {name: _fact(rows.sub(name), f"{currency}/GPU-hour", name) for name in rows.names()}
+    reader.done()
+    return found
+
+
+def _topology(reader: Reader) -> tuple[str, Stated | None]:
+    if "topology" not in reader.section:
+        reader.any("topology", None)
+        return "switch", None
+    part = reader.sub("topology")
+    word = part.word("value", tuple(TOPOLOGIES))
+    stated = _stated(part)
+    part.done()
+    return word, stated
+
+
+def _slices(reader: Reader, topology: str) -> tuple[tuple[Slice, ...], Stated | None]:
+    if "slices" not in reader.section:
+        reader.any("slices", None)
+        if topology in ("ring", "torus"):
+            raise SpecError(
+                "missing-key",
+                reader.where(),
+                f"slices: the shapes of the {topology}, and which axes wrap",
+                "no such key",
+                "add slices",
+            )
+        return (), None
+    part = reader.sub("slices")
+    if topology not in ("ring", "torus"):
+        raise SpecError(
+            "unknown-key", reader.where("slices"), "slices of a ring or torus only", topology, "remove slices"
+        )
+    shapes = part.sub("value")
+    names = shapes.names()
+    if not 1 <= len(names) <= _MAX_SLICES:
+        raise SpecError(
+            "wrong-type", part.where("value"), f"1 to {_MAX_SLICES} shapes", str(len(names)), "list the shapes"
+        )
+    found = tuple(_slice(shapes, name, topology) for name in names)
+    stated = _stated(part)
+    part.done()
+    return tuple(sorted(found, key=lambda one: (prod(one.shape), one.shape))), stated
+
+
+def _slice(shapes: Reader, name: str, topology: str) -> Slice:
+    parts = name.split("x")
+    good = all(part.isascii() and part.isdigit() and len(part) <= 5 and int(part) for part in parts)  # noqa: PLR2004
+    if not good or (topology == "ring" and len(parts) > 1):
+        asked = "GPUs along the ring, as in 12" if topology == "ring" else "GPUs along each axis, as in 4x4x8"
+        raise SpecError("wrong-type", shapes.where(name), asked, repr(name)[:80], "write the shape")
+    shape = tuple(int(part) for part in parts)
+    if prod(shape) > _MAX_DOMAIN:
+        raise SpecError("wrong-type", shapes.where(name), f"at most {_MAX_DOMAIN} GPUs", name, "correct the shape")
+    said = shapes.any(name)
+    if said in ("all", "none"):
+        return Slice(shape, (said == "all",) * len(shape))
+    if isinstance(said, Items) and len(said) == len(shape) and all(isinstance(one, bool) for one in said):
+        return Slice(shape, tuple(said))
+    raise SpecError(
+        "wrong-type",
+        shapes.where(name),
+        f"all, none, or {len(shape)} times true or false: which axes wrap around",
+        repr(said)[:80],
+        "say which axes wrap",
+    )
+
+
+def _fact(reader: Reader, unit: str, key: str) -> Fact:
+    value = reader.any("value")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+        raise SpecError(
+            "wrong-type", reader.where("value"), f"a number of {unit} from 0", repr(value)[:80], "correct the value"
+        )
+    if unit in _COUNTED and (value < 1 or value != int(value)):
+        expected = f"a whole number of {unit} from 1"
+        raise SpecError("wrong-type", reader.where("value"), expected, repr(value), "correct the value")
+    if value == 0 and key not in _FROM_ZERO:
+        raise SpecError(
+            "wrong-type", reader.where("value"), f"a number of {unit} above 0", "0", "leave out what is not known"
+        )
+    written = reader.text("unit")
+    if written != unit:
+        raise SpecError(
+            "unknown-word", reader.where("unit"), unit, written, f"convert the value to {unit} (1 GiB is 1073741824 B)"
+        )
+    stated = _stated(reader)
+    reader.done()
+    return Fact(value, written, *stated)
+
+
+def _stated(reader: Reader) -> Stated:
+    found = Stated(
+        _printable(reader, "source", reader.maybe_text("source")),
+        _dated(reader, "date", reader.maybe_text("date")),
+        _printable(reader, "copied_from", reader.maybe_text("copied_from")),
+        _printable(reader, "note", reader.maybe_text("note")),
+    )
+    if found.source is None and found.copied_from is None:
+        raise SpecError(
+            "unsourced",
+            reader.where(),
+            "source, or copied_from where nobody opened one",
+            "neither",
+            "say where it is from",
+        )
+    return found
+
+
+_T = TypeVar("_T", str, str | None)
+
+
+def _printable(reader: Reader, key: str, text: _T) -> _T:
+    """Return a text that says something on one line, or nothing where the key is absent."""
+    if text is not None and not (text.strip() and text.isprintable()):
+        raise SpecError("wrong-type", reader.where(key), "printable text on one line", repr(text)[:80], f"write {key}")
+    return text
+
+
+def _dated(reader: Reader, key: str, text: str | None) -> str | None:
+    if text is not None and not is_day(text):
+        raise SpecError(
+            "wrong-type", reader.where(key), "a date, YYYY-MM-DD", repr(text)[:80], "write the day it was read"
+        )
+    return text
