@@ -3,7 +3,7 @@
 from rooflight.api.binding import REFERENCE_CONTEXT, RUN_SYMBOLS, StepSize, numbers, step_size, symbol_values, symbols
 from rooflight.api.check import check
 from rooflight.api.cost import cost
-from rooflight.api.estimate import Ask, Estimate
+from rooflight.api.estimate import Ask, Estimate, smallest
 from rooflight.api.formula import (
     FORMATS,
     explain,
@@ -15,6 +15,7 @@ from rooflight.api.formula import (
     read_quantity,
 )
 from rooflight.api.inspect import inspect, shape_words
+from rooflight.api.machines import gpu_facts, gpu_row
 from rooflight.api.memory import USABLE, Deployed, deployment, memory, stages
 from rooflight.api.per_gpu import GPU_FIGURES, explain_gpu
 from rooflight.api.plans import (
@@ -41,8 +42,12 @@ from rooflight.api.records import (
     PhaseFigures,
     Symbol,
 )
+from rooflight.api.serving import KernelCard, Serving, StepCard, serving
 from rooflight.api.show import model_row, show
 from rooflight.api.steps import RESOURCES, Timed, timed
+from rooflight.api.sweep import AXES as SWEEP_AXES
+from rooflight.api.sweep import COLUMNS as SWEEP_COLUMNS
+from rooflight.api.sweep import Request, chosen_plan, parse_axis, sweep
 from rooflight.derive.tensors import TensorRow, buffer_rows, tensor_rows
 
 __all__ = [
@@ -53,6 +58,8 @@ __all__ = [
     "RESOURCES",
     "ROW_FIGURES",
     "RUN_SYMBOLS",
+    "SWEEP_AXES",
+    "SWEEP_COLUMNS",
     "USABLE",
     "Ask",
     "CacheCard",
@@ -62,11 +69,15 @@ __all__ = [
     "Estimate",
     "Facts",
     "Inspection",
+    "KernelCard",
     "LayerKind",
     "NodeRow",
     "PhaseFigures",
     "PricedStep",
     "Reading",
+    "Request",
+    "Serving",
+    "StepCard",
     "StepSize",
     "Symbol",
     "TensorRow",
@@ -75,6 +86,7 @@ __all__ = [
     "Verdict",
     "buffer_rows",
     "check",
+    "chosen_plan",
     "cost",
     "default_plan",
     "deployment",
@@ -82,12 +94,15 @@ __all__ = [
     "explain_gpu",
     "figure_names",
     "formula",
+    "gpu_facts",
+    "gpu_row",
     "inspect",
     "json_number",
     "memory",
     "model_row",
     "nearest_plan",
     "numbers",
+    "parse_axis",
     "parse_key",
     "parse_plan",
     "plan_words",
@@ -98,10 +113,13 @@ __all__ = [
     "reading",
     "refusals",
     "replicated",
+    "serving",
     "shape_words",
     "show",
+    "smallest",
     "stages",
     "step_size",
+    "sweep",
     "symbol_values",
     "symbols",
     "tensor_rows",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rooflight.api.assumptions import assumptions
 from rooflight.api.binding import StepSize, step_size
 from rooflight.api.memory import USABLE, Deployed, deployment, memory
+from rooflight.api.plans import default_plan
 from rooflight.api.steps import Timed
 from rooflight.cost import BACKENDS, deployed_precision
 from rooflight.spec import nearest
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rooflight.spec import Model, Precision
 
 MAX_DRAFTED = 64  # tokens guessed ahead
+_MOST_TRIED = 256
 HOUR = 3_600.0
 MILLION = 1_000_000.0
 
@@ -301,3 +303,17 @@ class Estimate:
         found["prefill"]["kernels"] = self.prefill.rows()
         found["decode"]["kernels"] = self.decode.rows()
         return found
+
+
+def smallest(model: Model, gpu: Gpu, ask: Ask | None = None, listed: Fact | None = None) -> Estimate:
+    """Return the deployment on the fewest GPUs, doubling from one, that holds a request, under a plan that suits it.
+
+    Where not even the most do, the one with the most.
+    """
+    gpus = 1
+    while True:
+        chosen = ask or Ask()
+        tried = Estimate(model, gpu, default_plan(model, gpus, chosen.precision), chosen, listed)
+        if tried.memory["fits"] or gpus >= _MOST_TRIED:
+            return tried
+        gpus *= 2

@@ -214,11 +214,21 @@ class PricedStep:
         phase = self.timed.deployed.step.phase
         if node is not None:
             return self._of_row(f"{phase}.{name}/{node}", name, node)
+        if name in GPU_FIGURES:
+            return self._of_gpu(name)
         if name not in PRICED_FIGURES:
-            known = tuple(PRICED_FIGURES)
+            known = (*PRICED_FIGURES, *GPU_FIGURES)
             raise SpecError("unknown-figure", name, "one of " + ", ".join(known), name, nearest(name, known))
         found = PRICED_FIGURES[name]
         return Quantity(f"{phase}.{name}", found.label, found.of(self.numbers), found.unit, found.of(self.formulas))
+
+    def _of_gpu(self, name: str) -> Quantity:
+        found = GPU_FIGURES[name]
+        key = f"{self.timed.deployed.step.phase}.{name}" if found.phased else name
+        value, formula = (
+            found.of(view.part if found.phased else view.stored) for view in (self.numbers, self.formulas)
+        )
+        return Quantity(key, found.label, value, found.unit, formula)
 
     def _of_row(self, key: str, name: str, node: str) -> Quantity:
         if name not in ROW_FIGURES:

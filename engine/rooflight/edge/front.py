@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from rooflight import api
 from rooflight.edge.library import load_target, open_catalog
-from rooflight.edge.machines import open_gpu, open_prices
+from rooflight.edge.machines import all_gpus, open_gpu, open_prices
 from rooflight.spec import bind
 from rooflight.values import SpecError
 from rooflight.walk import Family
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from os import PathLike
 
     from rooflight.edge.library import Catalog
-    from rooflight.layout import Plan
+    from rooflight.hardware import Fact, Gpu
     from rooflight.spec import Model
     from rooflight.values import Quantity
 
@@ -133,7 +134,7 @@ def explain_gpu(
     chosen = api.parse_plan(plan)
     step = api.step_size(model, phase or parts.phase or "prefill", **knobs)
     deployment = api.deployment(model, chosen, precision=step.precision.name)
-    if gpu is None or (node is None and parts.name in api.GPU_FIGURES):
+    if gpu is None:
         return {**api.explain_gpu(api.Deployed(model, step, chosen), parts.name), "deployment": deployment}
     held = open_gpu(gpu)
     listed = open_prices().get(held.id)
@@ -203,15 +204,45 @@ def estimated(
 ) -> api.Estimate:
     """Return the same, nothing of it computed yet."""
     model = load(target, specs=specs)
+    ask = asked(**knobs)
+    held, listed = machine(gpu)
+    return api.Estimate(model, held, api.chosen_plan(model, plan, gpus, ask.precision), ask, listed)
+
+
+def asked(**knobs: Any) -> api.Ask:
+    """Return what is asked, out of the fields of api.Ask and those of Family."""
     family = Family(**{name: knobs.pop(name) for name in Family._fields if name in knobs})
-    ask = api.Ask(**knobs, family=family)
+    return api.Ask(**knobs, family=family)
+
+
+def machine(gpu: str) -> tuple[Gpu, Fact | None]:
+    """Return a GPU by id or path, and what an hour of it costs."""
     held = open_gpu(gpu)
-    return api.Estimate(model, held, _plan(model, plan, gpus, ask.precision), ask, open_prices().get(held.id))
+    return held, open_prices().get(held.id)
 
 
-def _plan(model: Model, words: str, gpus: int | None, precision: str) -> Plan:
-    """Return the plan that is named, as often as fills the GPUs; without a name one that suits the model."""
-    if words.strip():
-        chosen = api.parse_plan(words)
-        return chosen if gpus is None else api.replicated(chosen, gpus)
-    return api.default_plan(model, gpus or 1, precision)
+def gpus() -> list[dict[str, Any]]:
+    """Return one row per GPU whose facts ship with the project."""
+    prices = open_prices()
+    return [api.gpu_row(gpu, prices.get(gpu.id)) for gpu in all_gpus()]
+
+
+def gpu(target: str) -> dict[str, Any]:
+    """Return a GPU's facts with their sources."""
+    return api.gpu_facts(*machine(target))
+
+
+def sweep(
+    target: Target,
+    gpu: str,
+    axes: Sequence[str],
+    plan: str = "",
+    *,
+    gpus: int | None = None,
+    step: Callable[[], None] = lambda: None,
+    specs: str | None = None,
+    **knobs: Any,
+) -> list[dict[str, Any]]:
+    """Return one row per point of the axes, each written as api.parse_axis reads it; knobs as in estimate."""
+    request = api.Request(gpu, gpus, plan, asked(**knobs))
+    return api.sweep(load(target, specs=specs), request, [api.parse_axis(axis) for axis in axes], machine, step)

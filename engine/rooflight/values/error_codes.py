@@ -118,6 +118,7 @@ CODES: dict[str, str] = {
     "unsourced": "A fact of a GPU that does not say where it is from.",
     "missing-fact": "A figure that a question needs and a GPU's file does not state.",
     # Questions
+    "bad-axis": "An axis of a sweep, or values of one, that cannot be read.",
     "bad-step": "A batch, context or counting that no step can have.",
     "unknown-phase": "A phase other than prefill and decode.",
     "unknown-figure": "A figure that does not exist.",
