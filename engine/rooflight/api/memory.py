@@ -232,6 +232,7 @@ def memory(
     narrowest = min(rows, key=lambda row: row["max_batch_prefill"])
     fits = all(min(row["max_batch_decode"], row["max_batch_prefill"]) > 0 for row in rows)
     return {
+        "context": context,
         "capacity_bytes": capacity_bytes,
         "usable_bytes": floor(capacity_bytes * usable),
         "reserve_bytes": reserve_bytes,

@@ -14,6 +14,7 @@ import click
 from rooflight import __version__, api
 from rooflight.edge import front, screen
 from rooflight.edge.access import no_access
+from rooflight.edge.deploy import commands as deploy
 from rooflight.edge.snapshot import commands
 from rooflight.values import SpecError
 
@@ -126,12 +127,6 @@ _phase = click.option(
 )
 
 
-def _number(_ctx: click.Context, option: click.Parameter, value: float) -> float:
-    if value != value:  # noqa: PLR0124 - NaN passes every range
-        raise click.BadParameter("a number is needed", param=option)
-    return value
-
-
 def _emit(data: Any) -> None:
     click.echo(json.dumps(data, indent=2, ensure_ascii=False, default=api.json_number))
 
@@ -185,6 +180,11 @@ def cost(specs: str | None, target: str, phase: str, *, as_json: bool, **knobs: 
 @click.option("--node", metavar="ID", help="Of one node (all its copies) instead of the whole model.")
 @click.option("--phase", type=click.Choice(["prefill", "decode"]), help="Which step. [default: prefill]")
 @click.option("--plan", metavar="PLAN", help="Of one GPU of a plan, e.g. attn_tp=8; --batch is then per DP rank.")
+@click.option("--gpu", metavar="GPU", help="Under --plan: times, capacity and price on a GPU, and of its kernels.")
+@click.option("--usable", type=click.FloatRange(0, 1), default=api.USABLE, show_default=True, help="Share of memory.")
+@click.option("--reserve", type=click.IntRange(0, 10**15), default=0, metavar="BYTES", help="Memory kept free besides.")
+@click.option("--acceptance", type=click.FloatRange(0, 1), default=1.0, help="Of each of --new-tokens after the first.")
+@click.option("--price", type=click.FloatRange(0, 1e6), metavar="USD", help="Of a GPU-hour, instead of the listed one.")
 @_step_options
 @click.option(
     "--format",
@@ -203,6 +203,11 @@ def formula(
     node: str | None,
     phase: str | None,
     plan: str | None,
+    gpu: str | None,
+    usable: float,
+    reserve: int,
+    acceptance: float,
+    price: float | None,
     form: str,
     *,
     as_json: bool,
@@ -213,10 +218,12 @@ def formula(
     QUANTITY is a name such as params.total, cache.bytes, decode.flops or matmul_flops; without one, the names are
     listed. The keys that pages and JSON files show (prefill.kv_bytes/layers.attention.scores) work as they stand.
     """
-    if plan is not None and node is not None:
-        raise click.UsageError("--node and --plan do not go together: a plan's figures are of a whole GPU")
+    if plan is not None and gpu is None and node is not None:
+        raise click.UsageError("--node under --plan needs a --gpu: without one, a plan's figures are of a whole GPU")
+    if gpu is not None and plan is None:
+        raise click.UsageError("--gpu needs a --plan, e.g. --plan attn_dp=1 for one GPU")
     if figure is None:
-        names = list(api.GPU_FIGURES if plan is not None else api.figure_names(node=node is not None))
+        names = _names(plan, gpu, node)
         if as_json or form == "json":
             _emit(names)
         else:
@@ -225,17 +232,30 @@ def formula(
     if plan is not None and form not in ("text", "json"):
         raise click.UsageError("--plan prints text or json")
     if as_json or form in ("text", "json"):
-        facts = (
-            front.explain(target, figure, node, phase, specs=specs, **knobs)
-            if plan is None
-            else front.explain_gpu(target, figure, plan, phase, specs=specs, **knobs)
-        )
+        if plan is None:
+            facts = front.explain(target, figure, node, phase, specs=specs, **knobs)
+        else:
+            tokens = sum(acceptance**guess for guess in range(knobs["new_tokens"]))
+            terms = api.Terms(tokens, usable, reserve, price)
+            knobs |= {"gpu": gpu, "node": node, "terms": terms}
+            facts = front.explain_gpu(target, figure, plan, phase, specs=specs, **knobs)
         if as_json or form == "json":
             _emit(facts)
         else:
             screen.formula(facts)
     else:
         click.echo(front.formula(target, figure, node, phase, form, specs=specs, **knobs))
+
+
+def _names(plan: str | None, gpu: str | None, node: str | None) -> list[str]:
+    """Return the names of figures there are."""
+    if plan is None:
+        return list(api.figure_names(node=node is not None))
+    if gpu is None:
+        return list(api.GPU_FIGURES)
+    if node is not None:
+        return list(api.ROW_FIGURES)
+    return [*api.PRICED_FIGURES, *api.GPU_FIGURES, *(f"{name}/<kernel>" for name in api.ROW_FIGURES)]
 
 
 @main.command(epilog=_TARGET_HELP)
@@ -259,65 +279,6 @@ def tensors(specs: str | None, target: str, *, buffers: bool, as_json: bool) -> 
         _emit(rows)
     else:
         screen.tensors(rows)
-
-
-@main.command(epilog=_TARGET_HELP)
-@click.argument("target")
-@click.option("--gpus", type=click.IntRange(1, 4096), default=8, show_default=True, help="GPUs of one replica.")
-@click.option("--all", "show_all", is_flag=True, help="Also plans that cannot run, with the reason.")
-@_json_option
-@click.pass_obj
-def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json: bool) -> None:
-    """List the plans a model can run under on a number of GPUs, and why others are not."""
-    rows = front.plans(front.load(target, specs=specs, proven=True), gpus, specs=specs)
-    if as_json:
-        _emit(rows)
-    else:
-        screen.plans(rows, show_all=show_all)
-
-
-@main.command(epilog=_TARGET_HELP)
-@click.argument("target")
-@click.option("--gpu", required=True, metavar="FILE", help="A GPU file: memory in bytes, with its source.")
-@click.option("--plan", default="", metavar="PLAN", help="Degrees, e.g. attn_dp=8,ep=8. [default: one GPU]")
-@click.option("--input", "input_tokens", type=click.IntRange(1, 10**8), default=1024, show_default=True, help="Prompt.")
-@click.option(
-    "--output", "output_tokens", type=click.IntRange(1, 10**8), default=1024, show_default=True, help="Answer."
-)
-@click.option("--batch", type=click.IntRange(1, 10**6), default=1, show_default=True, help="Sequences per DP rank.")
-@click.option(
-    "--usable",
-    type=click.FloatRange(0, 1),
-    default=api.USABLE,
-    show_default=True,
-    callback=_number,
-    help="Share of memory.",
-)
-@click.option(
-    "--reserve",
-    "reserve_bytes",
-    type=click.IntRange(0, 10**15),
-    default=0,
-    show_default=True,
-    metavar="BYTES",
-    help="Kept free besides, for what a runtime needs.",
-)
-@click.option("--precision", default="factory", show_default=True, metavar="NAME", help="A profile of specs/precision.")
-@click.option("--drafts", is_flag=True, help="Deploy the heads that guess ahead (MTP) too.")
-@click.option("--ulysses", is_flag=True, help="Under cp, exchange heads for positions instead of gathering keys.")
-@click.option("--sequence", is_flag=True, help="Cut the trunk's positions over the GPUs that share heads.")
-@click.option("--argmax", is_flag=True, help="Gather the best logit of each GPU instead of all logits.")
-@_json_option
-@click.pass_obj
-def estimate(specs: str | None, target: str, gpu: str, plan: str, *, as_json: bool, **knobs: Any) -> None:
-    """Say whether a deployment fits, how many requests it holds, and what one GPU runs and sends in a step."""
-    model = front.load(target, specs=specs, proven=True)
-    result = front.estimate(model, gpu, plan, specs=specs, **knobs)
-    screen.warnings(model.warnings)
-    if as_json:
-        _emit(result)
-    else:
-        screen.estimate(result)
 
 
 @main.command()
@@ -412,6 +373,10 @@ def _builder(module: str) -> Any:
 
 main.add_command(commands.snapshot)
 main.add_command(commands.new)
+main.add_command(deploy.plans)
+main.add_command(deploy.estimate)
+main.add_command(deploy.sweep)
+main.add_command(deploy.gpus)
 
 
 @main.command()

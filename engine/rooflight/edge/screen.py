@@ -24,9 +24,9 @@ def error(fault: SpecError) -> None:
 
 def models(rows: list[dict[str, Any]]) -> None:
     """Print the list of models."""
-    table = _table("model", "spec", "attention", ">parameters", ">layers", ">context", ">cache / token", "dtype")
+    grid = table("model", "spec", "attention", ">parameters", ">layers", ">context", ">cache / token", "dtype")
     for row in rows:
-        table.add_row(
+        grid.add_row(
             escape(row["id"]),
             row["architecture"],
             row["attention"],
@@ -36,40 +36,40 @@ def models(rows: list[dict[str, Any]]) -> None:
             size(row["cache_bytes_per_token"]),
             row["dtype"],
         )
-    _console().print(table)
+    terminal().print(grid)
 
 
 def show(facts: dict[str, Any]) -> None:
     """Print what a model is."""
-    console = _console()
+    console = terminal()
     console.print(
         f"[bold]{escape(facts['model'])}[/]  {facts['architecture']} · {facts['attention']} · {facts['dtype']}"
     )
     params = facts["params"]
-    table = _table("parameters", ">exact", ">")
+    grid = table("parameters", ">exact", ">")
     for name in ("total", "active", "embedding", "mtp"):
-        table.add_row(name, f"{params[name]:,}", count(params[name]))
+        grid.add_row(name, f"{params[name]:,}", count(params[name]))
     for role, value in params["by_role"].items():
-        table.add_row(f"  of role {role}", f"{value:,}", count(value))
-    console.print(table)
-    table = _table("layers", ">", "indices", "components")
+        grid.add_row(f"  of role {role}", f"{value:,}", count(value))
+    console.print(grid)
+    grid = table("layers", ">", "indices", "components")
     for layer in facts["layers"]:
         parts = ", ".join(f"{slot}: {name}" for slot, name in layer["components"].items())
-        table.add_row(f"{layer['stack']} ({layer['kind']})", str(layer["layers"]), layer["indices"], parts)
-    console.print(table)
+        grid.add_row(f"{layer['stack']} ({layer['kind']})", str(layer["layers"]), layer["indices"], parts)
+    console.print(grid)
     cache = facts["cache"]
-    table = _table("cache of one sequence", "kind", "growth", ">layers", ">bytes / token")
+    grid = table("cache of one sequence", "kind", "growth", ">layers", ">bytes / token")
     for entry in cache["entries"]:
-        table.add_row(
+        grid.add_row(
             entry["node"], entry["kind"], entry["growth"], str(entry["layers"]), f"{entry['bytes_per_token']:,}"
         )
     constant = f"constant {cache['constant_bytes']:,} B" if cache["constant_bytes"] else ""
-    table.add_row("a long sequence", "", constant, "", f"{cache['bytes_per_token']:,}")
-    console.print(table)
-    table = _table("dim", ">value", "from")
+    grid.add_row("a long sequence", "", constant, "", f"{cache['bytes_per_token']:,}")
+    console.print(grid)
+    grid = table("dim", ">value", "from")
     for name, dim in facts["dims"].items():
-        table.add_row(name, f"{dim['value']:,}", escape(dim["source"]))
-    console.print(table)
+        grid.add_row(name, f"{dim['value']:,}", escape(dim["source"]))
+    console.print(grid)
     held = facts["checkpoint"]
     dtypes = ", ".join(f"{count:,} {dtype}" for dtype, count in held["by_dtype"].items())
     console.print(f"checkpoint {size(held['bytes'])} ({held['bytes']:,} B) in {held['tensors']:,} tensors: {dtypes}")
@@ -90,7 +90,7 @@ def warnings(sentences: Sequence[str]) -> None:
 
 def cost(table_of: dict[str, Any]) -> None:
     """Print one step's totals and nodes."""
-    console = _console()
+    console = terminal()
     step = table_of
     console.print(
         f"[bold]{escape(step['model'])}[/]  {step['phase']} · batch {step['batch']:,} · context {step['context']:,} · "
@@ -98,11 +98,11 @@ def cost(table_of: dict[str, Any]) -> None:
     )
     if step["beyond_published_context"]:
         console.print("[yellow]beyond the model's published context: extrapolated[/]")
-    table = _table(
+    grid = table(
         "node", "op", ">copies", "shape", ">matrix FLOPs", ">other FLOPs", ">weights", ">activations", ">cache"
     )
     for node in step["nodes"]:
-        table.add_row(
+        grid.add_row(
             node["id"],
             node["op"],
             f"{node['copies']:,}",
@@ -111,8 +111,8 @@ def cost(table_of: dict[str, Any]) -> None:
             *(size(node[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")),
         )
     totals = step["totals"]
-    table.add_section()
-    table.add_row(
+    grid.add_section()
+    grid.add_row(
         "total",
         "",
         "",
@@ -121,7 +121,7 @@ def cost(table_of: dict[str, Any]) -> None:
         *(size(totals[key]) for key in ("weight_bytes", "activation_bytes", "kv_bytes")),
         style="bold",
     )
-    console.print(table)
+    console.print(grid)
     console.print(f"cache of one sequence at the end of the step: {size(totals['cache_bytes_per_sequence'])}")
 
 
@@ -132,7 +132,7 @@ def formula(facts: dict[str, Any]) -> None:
     shown = f"{value:,}" if isinstance(value, int) else repr(value)
     console.print(f"[bold]{escape(facts['key'])}[/]  {escape(facts['label'])} [dim]({facts['unit']})[/]")
     if "deployment" in facts:
-        _refusals(console, facts["deployment"])
+        refusals(console, facts["deployment"])
     console.print(f"  {escape(facts['formula'])}")
     for name, body in facts["where"].items():
         console.print(f"    [dim]where[/] {name} = {escape(body)}")
@@ -141,85 +141,10 @@ def formula(facts: dict[str, Any]) -> None:
         console.print(f"    {name} = {symbol['value']:,}  [dim]{escape(symbol['meaning'])}[/]")
 
 
-def _refusals(console: Console, deployed: dict[str, Any]) -> None:
+def refusals(console: Console, deployed: dict[str, Any]) -> None:
+    """Print why a plan cannot run."""
     for refusal in deployed["refusals"]:
         console.print(f"[yellow]cannot run[/] {escape(refusal['expected'])}; got {escape(refusal['got'])}")
-
-
-def plans(rows: list[dict[str, Any]], *, show_all: bool) -> None:
-    """Print plans, and reasons for those that cannot run."""
-    console = Console(highlight=False, soft_wrap=True)
-    valid = [row for row in rows if row["valid"]]
-    for row in valid:
-        console.print(row["plan"])
-    refused = [row for row in rows if not row["valid"]]
-    for row in refused if show_all else []:
-        reason = row["refusals"][0]
-        console.print(f"[dim]{row['plan']}[/]  {escape(reason['expected'])}; got {escape(reason['got'])}")
-    hint = "" if show_all or not refused else "; --all shows those with reasons"
-    console.print(f"[dim]{len(valid)} plans can run, {len(refused)} cannot{hint}[/]")
-
-
-def estimate(result: dict[str, Any]) -> None:
-    """Print a deployment's memory and one GPU's kernels."""
-    console = _console()
-    deployed, held = result["deployment"], result["memory"]
-    console.print(
-        f"[bold]{escape(result['model'])}[/]  {deployed['gpus']} × {escape(result['gpu'])} · {escape(deployed['plan'])}"
-    )
-    _refusals(console, deployed)
-    if result["beyond_published_context"]:
-        console.print("[yellow]beyond the model's published context: extrapolated[/]")
-    if deployed["expert_copies"] > 1:
-        console.print(
-            f"[dim]every expert stands on {deployed['expert_copies']} GPUs: ep spreads experts, etp cuts them[/]"
-        )
-    if deployed["nearest"]:
-        console.print(f"[yellow]the nearest plan that can run[/] {escape(deployed['nearest'])}")
-    if not held["fits"]:
-        console.print("[yellow]does not fit: priced all the same[/]")
-    lengths = result["prefill"]["context"], result["decode"]["context"] - result["prefill"]["context"]
-    table = _table("memory of the fullest GPU, requests of {:,} + {:,} tokens".format(*lengths), ">")
-    table.add_row("capacity", size(held["capacity_bytes"]))
-    table.add_row("usable", size(held["usable_bytes"]))
-    if held["reserve_bytes"]:
-        table.add_row("reserve", size(held["reserve_bytes"]))
-    table.add_row("weights", size(held["weights_bytes"]))
-    table.add_row("cache of one request", size(held["kv_bytes_per_request"]))
-    for phase, activations in held["activation_bytes_per_request"].items():
-        table.add_row(f"activations of one request, {phase}", size(activations))
-    per = " per rank" if deployed["ranks"] > 1 else ""
-    table.add_row(f"requests in decode{per}", f"{held['max_batch_decode']:,} (limit: {held['limits']['decode']})")
-    table.add_row(f"requests in prefill{per}", f"{held['max_batch_prefill']:,} (limit: {held['limits']['prefill']})")
-    console.print(table)
-    console.print(f"[dim]capacity by {escape(result['capacity_source'])}[/]")
-    for phase in ("prefill", "decode"):
-        step = result[phase]
-        parts = len(held["stages"])
-        stage = f", stage {step['stage']} of {parts}, which moves most" if parts > 1 else ""
-        many = "" if step["fits"] else " (too many)"
-        table = _table(
-            f"{phase}, batch {step['batch']:,}{many}, context {step['context']:,}{stage}",
-            "op",
-            ">count",
-            "one GPU's shape",
-            ">matrix FLOPs",
-            ">weights",
-            ">cache",
-            ">sent",
-        )
-        for row in step["kernels"]:
-            table.add_row(
-                row["id"],
-                row["op"],
-                f"{row['count']:,}",
-                " × ".join(f"{n:,}" for n in row.get("shape", ())),
-                count(row["matmul_flops"]) if row.get("matmul_flops") else "",
-                size(row["weight_bytes"]) if row.get("weight_bytes") else "",
-                size(row["kv_bytes"]) if row.get("kv_bytes") else "",
-                size(row["sent_bytes"]) if "sent_bytes" in row else "",
-            )
-        console.print(table)
 
 
 def findings(result: dict[str, Any]) -> None:
@@ -241,10 +166,10 @@ def findings(result: dict[str, Any]) -> None:
 
 def tensors(rows: list[dict[str, Any]]) -> None:
     """Print tensor patterns."""
-    table = _table("tensor", "dtype", "shape", ">count")
+    grid = table("tensor", "dtype", "shape", ">count")
     for row in rows:
-        table.add_row(escape(row["name"]), row["dtype"], str(row["shape"]), f"{row['count']:,}")
-    _console().print(table)
+        grid.add_row(escape(row["name"]), row["dtype"], str(row["shape"]), f"{row['count']:,}")
+    terminal().print(grid)
 
 
 def count(value: float) -> str:
@@ -268,12 +193,12 @@ def _three_digits(value: float, suffix: str) -> str:
     return (f"{value:,.0f}" if round(value) >= 1_000 else f"{value:.3g}") + suffix  # noqa: PLR2004
 
 
-def _table(*columns: str) -> Table:
-    """A table whose columns starting with > are right-aligned."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+def table(*columns: str) -> Table:
+    """Return a table whose columns starting with > are right-aligned."""
+    made = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column in columns:
-        table.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
-    return table
+        made.add_column(column.lstrip(">"), justify="right" if column.startswith(">") else "left", overflow="fold")
+    return made
 
 
 class _Screen(Console):
@@ -283,7 +208,7 @@ class _Screen(Console):
         raise BrokenPipeError
 
 
-def _console() -> Console:
-    """The terminal; piped output is as wide as it needs to be."""
+def terminal() -> Console:
+    """Return the terminal; piped output is as wide as it needs to be."""
     console = _Screen(highlight=False)
     return console if console.is_terminal else _Screen(highlight=False, width=200)

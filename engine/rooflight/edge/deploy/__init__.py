@@ -1,0 +1,1 @@
+"""Deployments at the terminal: plans, estimates, sweeps, GPUs."""
