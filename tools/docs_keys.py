@@ -9,7 +9,7 @@ ENGINE = Path(__file__).resolve().parents[1] / "engine" / "rooflight"
 FILES = (
     *(f"spec/{name}.py" for name in ("read_component", "read_model", "read_tables", "library")),
     *(f"spec/{name}.py" for name in ("quant", "storage", "precision")),
-    "hardware/gpu.py",
+    "hardware/read_gpu.py",
 )
 
 

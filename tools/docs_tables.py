@@ -18,6 +18,7 @@ sys.path[:0] = [str(ROOT / folder) for folder in ("engine", "builder", "tools")]
 import docs_blocks  # noqa: E402 - found through the path above
 import docs_code  # noqa: E402
 import docs_layout  # noqa: E402
+import docs_machines  # noqa: E402
 import docs_specs  # noqa: E402
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "models.md": docs_specs.models,
     "errors.md": docs_code.errors,
     "cli.md": docs_code.command_line,
+    "gpus.md": docs_machines.gpus,
 }
 
 # Parts of hand-written pages: <!-- table: NAME --> … <!-- end -->
@@ -44,6 +46,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "gpu_facts": docs_specs.gpu_facts,
     "profiles": docs_specs.profiles,
     **docs_layout.PARTS,
+    **docs_machines.PARTS,
 }
 _PART = re.compile(r"(<!-- table: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 

@@ -14,6 +14,7 @@ import click
 
 from rooflight import api
 from rooflight.edge import library as files
+from rooflight.edge.machines import open_gpu
 from rooflight.edge.snapshot import commands
 from rooflight.edge.snapshot.write import write_file, write_folder
 from rooflight.edge.yaml_text import read_yaml
@@ -287,6 +288,12 @@ def _two_schemes() -> None:
     raise bound.storage.refused  # figures are those of plain weights; no such checkpoint is published
 
 
+def _priced(plan: str) -> object:
+    """A small model on a GPU whose file says little."""
+    gpu = read_gpu(read_yaml(_SPARE, "some_gpu.yaml"), "some_gpu.yaml")
+    return api.Estimate(model(), gpu, api.parse_plan(plan)).ttft_seconds
+
+
 def plan(text: str, **config: Any) -> Callable[[], object]:
     """What keeps the small model from running under a plan."""
 
@@ -341,6 +348,12 @@ def _chosen(*names: str, index: tuple[str, ...] | None = None) -> Callable[[], o
 
 
 _STORED = "weight: F8_E4M3\nactivation: F8_E4M3\ntensors: [{ suffix: .weight, dtype: F8_E4M3, shape: [out, in] }]\n"
+_SPARE = """\
+name: Some GPU
+memory: { value: 141000000000, unit: B, source: data sheet }
+memory_bandwidth: { value: 4.8e12, unit: B/s, source: data sheet }
+matmul: { BF16: { value: 9.9e14, unit: FLOP/s, source: data sheet } }
+"""
 _GPU = "name: Some GPU\nmemory: { value: 141000000000, unit: B }\n"
 _DRAFT = SPECS["components/ffn"].replace("A feed-forward network.", "An idea.")
 _TWO = """\
@@ -485,6 +498,9 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "plan-width": plan("attn_tp=8", intermediate_size=100),
     "plan-blocks": plan("attn_tp=8", quantization_config={"quant_method": "fp8"}),
     "plan-stages": plan("pp=5"),
+    "unknown-gpu": lambda: open_gpu("h1000"),
+    "missing-fact": lambda: _priced("attn_dp=2"),
+    "bad-axis": lambda: api.parse_axis("batches=1..8"),
     "unsourced": lambda: read_gpu(read_yaml(_GPU, "some_gpu.yaml"), "some_gpu.yaml"),
     "bad-step": lambda: api.cost(model(), "prefill", context=1024, prefix=1024),
     "unknown-phase": lambda: api.cost(model(), "training"),

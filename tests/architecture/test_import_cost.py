@@ -9,7 +9,9 @@ import pytest
 
 HEAVY = ("numpy", "sympy", "yaml", "click", "rich", "jinja2", "mkdocs")
 PAGE = ("rooflight", "rooflight.api", "rooflight.hardware")  # guards run where checkpoints are, not in a page
-BUDGET_S = 0.050
+# A machine's speed must not decide, so the budget is in imports of asyncio: 25 ms where the engine may take 50.
+YARDSTICK = "asyncio"
+BUDGET = 2
 RUNS = 7
 PROBE = """
 import json, sys, time
@@ -47,10 +49,15 @@ def test_the_engine_imports_no_library(engine):
     assert heavy_ones(cost["modules"]) == []
 
 
-def test_what_a_page_runs_imports_in_50_ms(engine):
-    # The best of several: a busy machine can only make an import slower. The first run also compiles the files.
-    best = min(cost_of(PAGE, engine.parent)["seconds"] for _ in range(RUNS))
-    assert best < BUDGET_S, f"{best * 1000:.0f} ms"
+def least(*imports):
+    """The least seconds of each of some (names, paths). In turn, so that a busy moment slows one run of each."""
+    runs = [[cost_of(names, *paths)["seconds"] for names, *paths in imports] for _ in range(RUNS)]
+    return [min(times) for times in zip(*runs, strict=True)]
+
+
+def test_what_a_page_runs_imports_in_50_ms_on_a_desktop(engine):
+    mine, yardstick = least((PAGE, engine.parent), ([YARDSTICK],))
+    assert mine < BUDGET * yardstick, f"{mine * 1000:.0f} ms, {YARDSTICK} {yardstick * 1000:.0f} ms"
 
 
 @pytest.mark.parametrize("library", ["yaml", "numpy", "sympy"])
@@ -61,4 +68,4 @@ def test_a_planted_library_is_seen(tmp_path, library):
 
 def test_a_planted_slow_import_is_seen(tmp_path):
     (tmp_path / "rooflight.py").write_text("sum(range(20_000_000))\n", encoding="utf-8")
-    assert cost_of(["rooflight"], tmp_path)["seconds"] > BUDGET_S
+    assert cost_of(["rooflight"], tmp_path)["seconds"] > BUDGET * least(([YARDSTICK],))[0]

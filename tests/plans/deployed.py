@@ -1,6 +1,7 @@
 """One GPU's part of a step, by plan; a Program is compiled once per model, phase and family, whatever the degrees."""
 
 from functools import cache
+from pathlib import Path
 from typing import NamedTuple
 
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from rooflight.api.memory import Deployed
 from rooflight.api.plans import refusals
 from rooflight.derive.device import device
 from rooflight.edge.front import load
+from rooflight.edge.machines import open_gpu
 from rooflight.layout import Plan, degrees
 from rooflight.values import SpecError
 from rooflight.walk import Family
@@ -51,6 +53,17 @@ class Part(NamedTuple):
             for c in found
             if c.sent and (entries or not c.entry)
         ] + [("logits", c.kind, c.group, c.sent) for c in self.device.ends if c.sent]
+
+
+@cache
+def fixture_gpu():
+    """The GPU that published figures assume: links without latency."""
+    return open_gpu(str(Path(__file__).parents[1] / "cases" / "b200-seed.yaml"))
+
+
+def kernels(deployed):
+    """The priced kernels and collectives of a step's slowest stage."""
+    return api.Timed(deployed, fixture_gpu()).rows()
 
 
 @cache

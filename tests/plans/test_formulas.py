@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plans.deployed import DENSE, EXPERTS, FAMILIES, LLAMA, PHASES, V3, _program, model, part, plans_of
+from plans.deployed import DENSE, EXPERTS, FAMILIES, LLAMA, PHASES, V3, _program, kernels, model, part, plans_of
 from rooflight import api
 from rooflight.analysis import evaluate
 from rooflight.derive.device import device
@@ -142,7 +142,7 @@ def test_a_gpus_figure_is_what_its_formula_gives(name, words, phase, key):
     shown = api.explain_gpu(deployed, key)
     formula = from_json(shown["graph"], Space())[shown["key"]]
     assert same(value_of(formula, {symbol: one["value"] for symbol, one in shown["symbols"].items()}), shown["value"])
-    rows = api.kernels(deployed)
+    rows = kernels(deployed)
     column = {"matmul_flops": "matmul_flops", "kv_bytes": "kv_bytes", "sent_bytes": "sent_bytes"}.get(key)
     if column is not None:
         assert same(sum(row.get(column, 0) for row in rows), shown["value"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from plans.deployed import LLAMA, MIXTRAL, QWEN_MOE, TIED, V2_LITE, V3, model
+from plans.deployed import LLAMA, MIXTRAL, QWEN_MOE, TIED, V2_LITE, V3, fixture_gpu, model
 from rooflight import api
 from rooflight.api.memory import Deployed, per_stage, stages
 from rooflight.derive.device import peak_activations
@@ -76,17 +76,19 @@ def test_every_stage_says_what_it_holds(plan):
 @pytest.mark.parametrize("phase", ["prefill", "decode"])
 @pytest.mark.parametrize("name", [LLAMA, TIED, V3])
 @pytest.mark.parametrize("pp", [1, 2, 4])
-def test_kernels_are_of_the_stage_that_moves_most(name, phase, pp):
+def test_kernels_are_of_the_slowest_stage(name, phase, pp):
     """Its rows count its own layers; it sends the trunk on unless it is the last, which alone has the head."""
     deployed = Deployed(model(name), api.step_size(model(name), phase, context=64), Plan(pp=pp))
-    parts, at = stages(deployed), api.busiest(deployed)
-    rows = {row["id"]: row for row in api.kernels(deployed)}
+    timed = api.Timed(deployed, fixture_gpu())
+    parts, at = stages(deployed), timed.slowest
+    found = timed.rows()
+    rows = {row["id"]: row for row in found}
     columns = ("weight_bytes", "kv_bytes", "activation_bytes")
-    moved = sum(row.get(column, 0) for row in rows.values() for column in columns)
-    everything = [
-        sum(per_stage(deployed, getattr(deployed.device, column), part) for column in columns) for part in parts
-    ]
-    assert moved == pytest.approx(float(max(everything)))
+    moved = sum(row.get(column, 0) for row in found for column in columns)
+    assert moved == pytest.approx(
+        sum(float(per_stage(deployed, getattr(deployed.device, column), parts[at])) for column in columns)
+    )
+    assert sum(row["seconds"] for row in found) == pytest.approx(max(timed.seconds))
     assert ("trunk:send" in rows) == (at < pp - 1)
     assert ("lm_head.proj" in rows) == (at == pp - 1)
     assert ("embed_tokens.table" in rows) == (at == 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rooflight.api.plans import has_experts
-from rooflight.cost import wider
+from rooflight.pricing import wider
 from rooflight.values import BITS, PACKED_BITS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _general(estimate: Estimate) -> list[str]:
         "Nothing is fused yet: every op is a kernel, but attention's score, softmax and apply, which are one.",
         f"Decode: every sequence holds {estimate.context:,} tokens.",
         f"TTFT: {prompts} of {ask.input_tokens:,} tokens per attention-DP rank, on idle GPUs; logits of {head}.",
-        "Memory: requests are held at their full length, input and output.",
+        f"Memory: every request takes the cache of {estimate.memory['context']:,} tokens.",
     ]
 
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.api.assumptions import assumptions
 from rooflight.api.binding import StepSize, step_size
-from rooflight.api.memory import USABLE, Deployed, deployment, memory
+from rooflight.api.memory import MAX_TOKENS, USABLE, Deployed, deployment, memory
 from rooflight.api.plans import default_plan
 from rooflight.api.steps import Timed
-from rooflight.cost import BACKENDS, deployed_precision
+from rooflight.pricing import BACKENDS, deployed_precision
 from rooflight.spec import nearest
 from rooflight.values import SpecError
 from rooflight.walk import Family
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from rooflight.layout import Plan
     from rooflight.spec import Model, Precision
 
+MAX_BATCH = 10**9
 MAX_DRAFTED = 64  # tokens guessed ahead
 _MOST_TRIED = 256
 HOUR = 3_600.0
@@ -58,21 +58,22 @@ class Ask(NamedTuple):
     backend: str = "sol"
 
 
-@dataclass
 class Estimate:
-    """A model on GPUs under a plan. Nothing is computed before it is asked for, and then once."""
+    """A model on GPUs under a plan. Nothing is computed before it is asked for, and then once.
 
-    model: Model
-    gpu: Gpu
-    plan: Plan
-    ask: Ask = field(default_factory=Ask)
-    listed: Fact | None = None  # what a GPU-hour costs
+    `listed` is what a GPU-hour costs. Raises SpecError for what nobody can ask for.
+    """
 
-    def __post_init__(self) -> None:
-        """Refuse what nobody can ask for. Raises SpecError."""
-        ask = self.ask
+    def __init__(self, model: Model, gpu: Gpu, plan: Plan, ask: Ask | None = None, listed: Fact | None = None) -> None:
+        self.model = model
+        self.gpu = gpu
+        self.plan = plan
+        self.ask = ask = ask or Ask()
+        self.listed = listed
         for name, value, least, most in (
             ("speculative", ask.speculative, 0, MAX_DRAFTED),
+            ("batch", 1 if ask.batch is None else ask.batch, 1, MAX_BATCH),
+            ("context", 1 if ask.context is None else ask.context, 1, 2 * MAX_TOKENS),
             ("acceptance", ask.acceptance, 0, 1),
             ("usd_per_gpu_hour", ask.usd_per_gpu_hour or 0, 0, 1e6),
         ):
@@ -110,6 +111,7 @@ class Estimate:
             self.gpu.memory_bytes,
             input_tokens=ask.input_tokens,
             output_tokens=ask.output_tokens,
+            context=ask.context,
             usable=ask.usable,
             reserve_bytes=ask.reserve_bytes,
             precision=self.precision,
@@ -124,12 +126,13 @@ class Estimate:
     @property
     def batch(self) -> int:
         """Sequences per attention-DP rank in decode: as asked, or as many as fit, at least one."""
-        return self.ask.batch or max(1, self.memory["max_batch_decode"])
+        return max(1, self.memory["max_batch_decode"]) if self.ask.batch is None else self.ask.batch
 
     @property
     def context(self) -> int:
         """Tokens each sequence holds in the decode step."""
-        return self.ask.context or self.ask.input_tokens + self.ask.output_tokens
+        asked = self.ask.context
+        return self.ask.input_tokens + self.ask.output_tokens if asked is None else asked
 
     @property
     def micro_batches(self) -> int:

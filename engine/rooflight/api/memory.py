@@ -182,6 +182,7 @@ def memory(
     *,
     input_tokens: int,
     output_tokens: int,
+    context: int | None = None,
     usable: float = USABLE,
     reserve_bytes: int = 0,
     precision: str | Precision = "factory",
@@ -192,7 +193,8 @@ def memory(
 ) -> dict[str, Any]:
     """Return what a plan's fullest GPU holds and how many requests per attention-DP rank fit beside the weights.
 
-    A request is held at its full context, input and output; prefill holds the input's cache and its activations.
+    A request is held at its full context, input and output, or at `context` where that is longer. Prefill holds the
+    input's cache and its activations.
     """
     for name, value, least, most in (
         ("usable", usable, 0, 1),
@@ -202,7 +204,7 @@ def memory(
     ):
         if not isinstance(value, int | float) or not least <= value <= most:  # type: ignore[reportUnnecessaryIsInstance]
             raise SpecError("bad-step", name, f"a number from {least} to {most}", repr(value), f"correct {name}")
-    context = input_tokens + output_tokens
+    context = max(context or 0, input_tokens + output_tokens)
     knobs: dict[str, Any] = {"precision": precision, "drafts": drafts, "ep_load_factor": ep_load_factor}
     prefill = Deployed(model, step_size(model, "prefill", context=input_tokens, **knobs), plan, family or Family())
     verify = step_size(model, "decode", context=context, new_tokens=new_tokens, **knobs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +11,10 @@ from rooflight.api.binding import symbol_values, symbols
 from rooflight.api.memory import USABLE
 from rooflight.api.per_gpu import GPU_FIGURES, Part, degree_meanings, degree_symbols, degree_values, explained
 from rooflight.api.steps import Timed
-from rooflight.cost import BEHIND, BETWEEN, SYMBOLS, Line, Machine, lines, rates
 from rooflight.derive.device import device
 from rooflight.expr import Space, div, floor_div, max_, named, prod, total
 from rooflight.layout import AXES
+from rooflight.pricing import BEHIND, BETWEEN, SYMBOLS, Line, Machine, lines, rates
 from rooflight.spec import nearest
 from rooflight.values import Quantity, SpecError
 
@@ -145,16 +145,13 @@ ROW_FIGURES: dict[str, tuple[str, str, Callable[[Line], Value]]] = {
 }
 
 
-@dataclass
 class PricedStep:
-    """A step on a GPU, read with numbers and with symbols. Of one stage: under pp, stages differ."""
+    """A step on a GPU, read with numbers and with symbols. Of one stage: under pp, stages differ. Raises SpecError."""
 
-    timed: Timed
-    terms: Terms
-
-    def __post_init__(self) -> None:
-        """Refuse stages. Raises SpecError."""
-        pp = self.timed.deployed.plan.pp
+    def __init__(self, timed: Timed, terms: Terms) -> None:
+        self.timed = timed
+        self.terms = terms
+        pp = timed.deployed.plan.pp
         if pp > 1:
             raise SpecError("bad-plan", "plan pp", "pp=1 for a formula", str(pp), "leave pp out: stages differ")
 
@@ -192,7 +189,7 @@ class PricedStep:
             return Part(deployed, facts, device(deployed.program, facts, binding))
 
         whole = part(timed.deployed)
-        chosen = {line.id: line.algorithm for line in timed.lines if line.move is not None}
+        chosen = {line.id: (line.algorithm, line.span) for line in timed.lines if line.span is not None}
         machine = Machine(gpu, rates(gpu, lambda name, _: positive(name)), timed.machine.place, timed.backend, chosen)
         step, dtype = timed.deployed.step, timed.deployed.model.dtype
         return View(

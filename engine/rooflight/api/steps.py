@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rooflight.api.formula import json_number
 from rooflight.api.memory import Deployed, Stage, runs, stages
-from rooflight.cost import (
+from rooflight.pricing import (
     BACKENDS,
     BEHIND,
     BETWEEN,
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rooflight.api.binding import StepSize
-    from rooflight.cost import Work
     from rooflight.expr import Value
     from rooflight.hardware import Gpu
     from rooflight.layout import Plan
+    from rooflight.pricing import Work
     from rooflight.spec import Model
 
 RESOURCES = ("compute", "memory", "communication")
 
 
-@dataclass
 class Timed:
     """A deployed step on a GPU. All seconds are of the deployed batch passing once."""
 
-    deployed: Deployed
-    gpu: Gpu
-    backend: Backend = field(default_factory=lambda: BACKENDS["sol"])
+    def __init__(self, deployed: Deployed, gpu: Gpu, backend: Backend = BACKENDS["sol"]) -> None:
+        self.deployed = deployed
+        self.gpu = gpu
+        self.backend = backend
 
     @cached_property
     def machine(self) -> Machine:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MAX_POINTS = 20_000
 MAX_VALUES = 4_096  # of one axis
+_DIGITS = 18
 _LONGEST = 10_000  # characters of an axis
 _UNITS = {"k": 1 << 10, "m": 1 << 20}
 
@@ -125,7 +126,12 @@ def _number(name: str, written: str, *, by: bool = False) -> Any:
     digits = text[:-1] if unit > 1 else text
     fraction = kind != "whole"
     whole, dot, part = digits.partition(".")
-    good = whole.isascii() and whole.isdigit() and len(digits) <= 18 and (not dot or (fraction and part.isdigit()))  # noqa: PLR2004
+    good = (
+        whole.isascii()
+        and whole.isdigit()
+        and len(digits) <= _DIGITS
+        and (not dot or (fraction and part.isascii() and part.isdigit()))
+    )
     if not good:
         what = "numbers" if fraction else "whole numbers, such as 4096 or 4k"
         raise SpecError("bad-axis", f"axis {name}", what, repr(written)[:80], f"{name}=1")
@@ -173,7 +179,7 @@ def sweep(
     request: Request,
     axes: Sequence[tuple[str, Sequence[Any]]],
     find: Callable[[str], tuple[Gpu, Fact | None]],
-    step: Callable[[], None] = lambda: None,
+    step: Callable[[], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Return one row per point: its values, its plan, and COLUMNS; what was refused says why instead.
 
@@ -185,7 +191,8 @@ def sweep(
         if one.gpu not in machines:
             machines[one.gpu] = find(one.gpu)
         rows.append({**values, **_row(model, one, *machines[one.gpu])})
-        step()
+        if step is not None:
+            step()
     return rows
 
 

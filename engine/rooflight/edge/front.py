@@ -182,15 +182,50 @@ def estimate(
     plan: str = "",
     *,
     gpus: int | None = None,
+    input_tokens: int = 1_024,
+    output_tokens: int = 1_024,
+    batch: int | None = None,
+    context: int | None = None,
+    prefill_batch: int = 1,
+    usable: float = api.USABLE,
+    reserve_bytes: int = 0,
+    precision: str = "factory",
+    drafts: bool = False,
+    speculative: int = 0,
+    acceptance: float = 1.0,
+    ep_load_factor: float = 1,
+    head: str = "last",
+    ulysses: bool = False,
+    sequence: bool = False,
+    argmax: bool = False,
+    usd_per_gpu_hour: float | None = None,
+    backend: str = "sol",
     specs: str | None = None,
-    **knobs: Any,
 ) -> dict[str, Any]:
-    """Return what a deployment needs of each GPU's memory, how long its steps take, kernel by kernel, and its price.
+    """Return whether a deployment fits, how long its steps take, kernel by kernel, and what its tokens cost.
 
-    gpu is an id of `rooflight gpus` or the path of a GPU file; knobs are the fields of api.Ask and those of Family.
-    A plan that does not fit or cannot run is priced all the same, and marked.
+    gpu is an id of gpus() or the path of a GPU file; batch is sequences per attention-DP rank in decode, None for as
+    many as fit. A plan that does not fit or cannot run is priced all the same, and marked.
     """
-    return estimated(target, gpu, plan, gpus=gpus, specs=specs, **knobs).report()
+    ask = api.Ask(
+        input_tokens,
+        output_tokens,
+        batch,
+        context,
+        prefill_batch,
+        usable,
+        reserve_bytes,
+        precision,
+        drafts,
+        speculative,
+        acceptance,
+        ep_load_factor,
+        head,
+        Family(ulysses, sequence, argmax),
+        usd_per_gpu_hour,
+        backend,
+    )
+    return estimated(target, gpu, plan, gpus=gpus, ask=ask, specs=specs).report()
 
 
 def estimated(
@@ -199,12 +234,12 @@ def estimated(
     plan: str = "",
     *,
     gpus: int | None = None,
+    ask: api.Ask | None = None,
     specs: str | None = None,
-    **knobs: Any,
 ) -> api.Estimate:
-    """Return the same, nothing of it computed yet."""
+    """Return the same with nothing of it computed yet."""
     model = load(target, specs=specs)
-    ask = asked(**knobs)
+    ask = ask or api.Ask()
     held, listed = machine(gpu)
     return api.Estimate(model, held, api.chosen_plan(model, plan, gpus, ask.precision), ask, listed)
 
@@ -239,10 +274,13 @@ def sweep(
     plan: str = "",
     *,
     gpus: int | None = None,
-    step: Callable[[], None] = lambda: None,
+    step: Callable[[], None] | None = None,
     specs: str | None = None,
     **knobs: Any,
 ) -> list[dict[str, Any]]:
-    """Return one row per point of the axes, each written as api.parse_axis reads it; knobs as in estimate."""
+    """Return one row per point of axes such as "batch=1..64": what was asked, and what estimate says in short.
+
+    The other keywords are those of estimate. What cannot be priced, or cannot run, says why in its column `error`.
+    """
     request = api.Request(gpu, gpus, plan, asked(**knobs))
     return api.sweep(load(target, specs=specs), request, [api.parse_axis(axis) for axis in axes], machine, step)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from html import escape
-
 from rooflight.expr import formula
 from rooflight.expr.formula import Expr
 from rooflight.expr.print_text import text
 from rooflight.expr.printing import SUM, Piece, write
 from rooflight.expr.scalars import Value
 
+_MARKUP = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
 _OPERATORS = {"==": "=", "!=": "≠", "<": "&lt;", "<=": "≤"}
 _TIMES = "<mo>·</mo>"
 _COMMA = "<mo>,</mo>"
@@ -28,7 +27,11 @@ def mathml(value: Value, memo: dict[Expr, Piece] | None = None) -> str:
 def math_element(value: Value, *, display: bool = False) -> str:
     """A whole <math> element with the text form as alttext, on a line of its own when `display`."""
     block = ' display="block"' if display else ""
-    return f'<math{block} alttext="{escape(text(value))}">{mathml(value)}</math>'
+    return f'<math{block} alttext="{_escaped(text(value))}">{mathml(value)}</math>'
+
+
+def _escaped(text: str) -> str:
+    return text.translate(_MARKUP)
 
 
 def _row(*parts: str) -> str:
@@ -49,8 +52,8 @@ class _MathML:
     def name(self, name: str) -> str:
         base, _, index = name.partition("_")
         if not base or not index or "." in name:
-            return f"<mi>{escape(name)}</mi>"
-        return f"<msub><mi>{escape(base)}</mi><mtext>{escape(index)}</mtext></msub>"
+            return f"<mi>{_escaped(name)}</mi>"
+        return f"<msub><mi>{_escaped(base)}</mi><mtext>{_escaped(index)}</mtext></msub>"
 
     def group(self, inner: str) -> str:
         return _fence("(", inner, ")")

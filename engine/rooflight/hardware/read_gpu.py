@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _COUNTED = ("B", "GPU")  # units of which there is no part
+_GIB: dict[str, str] = dict.fromkeys(("B", "B/s"), " (1 GiB is 1073741824 B)")
 _FROM_ZERO = ("scale_up_latency", "scale_out_latency")  # every other figure is more than none
 _MOST = 1e21
 _MAX_SLICES = 256
 _MAX_DOMAIN = 1 << 16
+_DIGITS = 5
 
 
 def read_gpu(section: Any, place: str, name: str = "") -> Gpu:
@@ -42,6 +44,7 @@ def read_gpu(section: Any, place: str, name: str = "") -> Gpu:
         reader.any("matmul", None)
     topology, topology_from = _topology(reader)
     slices, slices_from = _slices(reader, topology)
+    _hold(reader, slices, facts)
     found = Gpu(
         shown,
         facts,
@@ -111,12 +114,27 @@ def _slices(reader: Reader, topology: str) -> tuple[tuple[Slice, ...], Stated | 
     found = tuple(_slice(shapes, name, topology) for name in names)
     stated = _stated(part)
     part.done()
-    return tuple(sorted(found, key=lambda one: (prod(one.shape), one.shape))), stated
+    return tuple(sorted(found, key=lambda one: (prod(one.shape), max(one.shape), one.shape))), stated
+
+
+def _hold(reader: Reader, slices: tuple[Slice, ...], facts: Mapping[str, Fact]) -> None:
+    """Refuse a shape that no domain holds."""
+    for one in slices:
+        domain = int(facts["scale_up_domain"].value) if "scale_up_domain" in facts else 1
+        if prod(one.shape) > domain:
+            shape = "x".join(map(str, one.shape))
+            raise SpecError(
+                "wrong-type",
+                reader.where("slices"),
+                f"shapes of at most scale_up_domain = {domain} GPUs",
+                shape,
+                "remove the shape, or correct scale_up_domain",
+            )
 
 
 def _slice(shapes: Reader, name: str, topology: str) -> Slice:
     parts = name.split("x")
-    good = all(part.isascii() and part.isdigit() and len(part) <= 5 and int(part) for part in parts)  # noqa: PLR2004
+    good = all(part.isascii() and part.isdigit() and part[0] != "0" and len(part) <= _DIGITS for part in parts)
     if not good or (topology == "ring" and len(parts) > 1):
         asked = "GPUs along the ring, as in 12" if topology == "ring" else "GPUs along each axis, as in 4x4x8"
         raise SpecError("wrong-type", shapes.where(name), asked, repr(name)[:80], "write the shape")
@@ -139,25 +157,26 @@ def _slice(shapes: Reader, name: str, topology: str) -> Slice:
 
 def _fact(reader: Reader, unit: str, key: str) -> Fact:
     value = reader.any("value")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
-        raise SpecError(
-            "wrong-type", reader.where("value"), f"a number of {unit} from 0", repr(value)[:80], "correct the value"
-        )
-    if unit in _COUNTED and (value < 1 or value != int(value)):
-        expected = f"a whole number of {unit} from 1"
-        raise SpecError("wrong-type", reader.where("value"), expected, repr(value), "correct the value")
-    if value == 0 and key not in _FROM_ZERO:
-        raise SpecError(
-            "wrong-type", reader.where("value"), f"a number of {unit} above 0", "0", "leave out what is not known"
-        )
+    if not _is_figure(value, unit, free=key in _FROM_ZERO):
+        kind = f"a whole number of {unit} from 1" if unit in _COUNTED else f"a number of {unit} above 0"
+        least = f"a number of {unit} from 0" if key in _FROM_ZERO else kind
+        fix = "correct the value, or leave out what is not known"
+        raise SpecError("wrong-type", reader.where("value"), f"{least}, below {_MOST:g}", repr(value)[:80], fix)
     written = reader.text("unit")
     if written != unit:
         raise SpecError(
-            "unknown-word", reader.where("unit"), unit, written, f"convert the value to {unit} (1 GiB is 1073741824 B)"
+            "unknown-word", reader.where("unit"), unit, written, f"convert the value to {unit}" + _GIB.get(unit, "")
         )
     stated = _stated(reader)
     reader.done()
     return Fact(value, written, *stated)
+
+
+def _is_figure(value: Any, unit: str, *, free: bool) -> bool:
+    """Say whether a value can be a figure; only some may be nothing."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
+        return False
+    return (free or value > 0) and (unit not in _COUNTED or value == int(value))
 
 
 def _stated(reader: Reader) -> Stated:

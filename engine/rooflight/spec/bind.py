@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
@@ -18,7 +17,7 @@ from rooflight.spec.config import (
     read_config,
     stored_dtype,
 )
-from rooflight.spec.reader import described
+from rooflight.spec.reader import closest, described
 from rooflight.spec.records import ComponentSpec, Formula, Library, ModelSpec, Rule, Schedule, Switch, Use
 from rooflight.spec.storage import Storage, read_storage
 from rooflight.values import SpecError
@@ -88,13 +87,13 @@ def find_spec(library: Library, config: Config) -> ModelSpec:
             "neither",
             "add architectures to the config",
         )
-    close = get_close_matches(wanted, covered, 1, 0.0)
+    close = closest(wanted, covered, 0.0)
     raise SpecError(
         "no-spec",
         config.where,
         "an architecture that a spec covers",
         f"no spec covers architecture {described(wanted)}",
-        f"nearest: {close[0] if close else 'none'}; docs/adding-a-model.md says how to write a spec",
+        f"nearest: {close or 'none'}; docs/adding-a-model.md says how to write a spec",
     )
 
 
@@ -486,11 +485,11 @@ def find_component(
             f"add {name} to the drafts of {spec.name}",
         )
     known = [*scope, *spec.components, *library.components]
-    close = get_close_matches(name, known, 1)
+    close = closest(name, known)
     raise SpecError(
         "unknown-component",
         where,
         "a component of the library",
         name,
-        f"you may have intended {close[0]}" if close else "write the component, or use one of docs/components.md",
+        f"you may have intended {close}" if close else "write the component, or use one of docs/components.md",
     )

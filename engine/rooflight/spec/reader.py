@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from difflib import get_close_matches
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from rooflight.expr import ExpressionError, Tree, parse_condition, parse_length
@@ -178,8 +177,15 @@ def nearest(
     word: str, known: tuple[str, ...] | list[str], otherwise: str = "remove it, or use one of the expected words"
 ) -> str:
     """Suggest the closest known word."""
-    close = get_close_matches(word, known, 1)
-    return f"you may have intended {close[0]}" if close else otherwise
+    close = closest(word, known)
+    return f"you may have intended {close}" if close else otherwise
+
+
+def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """Return the known word most like another, None where none is like it."""
+    from difflib import get_close_matches  # noqa: PLC0415 - only where something is wrong
+
+    return next(iter(get_close_matches(word, list(known), 1, likeness)), None)
 
 
 def _or(words: list[str]) -> str:

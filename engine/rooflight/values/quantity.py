@@ -32,5 +32,11 @@ UNITS: dict[str, str] = {
     "token": "tokens",
     "layer": "layers",
     "copy": "copies of the node in the whole model",
+    "second": "seconds",
+    "token/s": "tokens per second",
+    "sequence": "sequences, or prompts",
+    "USD": "US dollars",
+    "joule": "joules",
+    "share": "a part of a whole, 1 being all of it",
     "1": "a pure number",
 }

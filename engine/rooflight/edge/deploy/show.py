@@ -63,8 +63,7 @@ def _deployment(console: Console, result: dict[str, Any]) -> None:
 
 def _memory(console: Console, result: dict[str, Any]) -> None:
     deployed, held = result["deployment"], result["memory"]
-    lengths = result["prefill"]["context"], held["context"] - result["prefill"]["context"]
-    grid = table("memory of the fullest GPU, requests of {:,} + {:,} tokens".format(*lengths), ">")
+    grid = table(f"memory of the fullest GPU, requests of {held['context']:,} tokens", ">")
     grid.add_row("capacity", size(held["capacity_bytes"]))
     grid.add_row("usable", size(held["usable_bytes"]))
     if held["reserve_bytes"]:
@@ -77,7 +76,12 @@ def _memory(console: Console, result: dict[str, Any]) -> None:
     grid.add_row(f"requests in decode{per}", f"{held['max_batch_decode']:,} (limit: {held['limits']['decode']})")
     grid.add_row(f"requests in prefill{per}", f"{held['max_batch_prefill']:,} (limit: {held['limits']['prefill']})")
     console.print(grid)
-    console.print(f"[dim]capacity by {escape(result['capacity_source'])}[/]")
+    console.print(f"[dim]capacity by {escape(_title(result['capacity_source']))}[/]")
+
+
+def _title(source: str) -> str:
+    """Return a source without its address, which `rooflight gpus` prints."""
+    return source.partition(", http")[0]
 
 
 def _steps(console: Console, result: dict[str, Any]) -> None:
@@ -99,7 +103,7 @@ def _steps(console: Console, result: dict[str, Any]) -> None:
     grid.add_row("output per GPU", f"{_three(decode['tok_s_gpu'])} tok/s", "")
     grid.add_row("output per user", f"{_three(decode['tok_s_user'])} tok/s", "")
     if price["usd_per_gpu_hour"] is not None:
-        hourly = f"at {price['usd_per_gpu_hour']:g} USD per GPU-hour ({escape(price['source'])})"
+        hourly = f"at {price['usd_per_gpu_hour']:g} USD per GPU-hour"
         for word in ("input", "output"):
             grid.add_row(f"a million {word} tokens", f"{price[f'usd_per_million_{word}']:.3g} USD", hourly)
     joules = result["energy"]["joule_per_output_token"]
@@ -161,8 +165,7 @@ def gpus(rows: list[dict[str, Any]]) -> None:
             size(row["memory"]),
             f"{row['memory_bandwidth'] / 1e12:.3g} TB/s" if "memory_bandwidth" in row else "",
             *[_three(rates[form] / 1e12) if form in rates else "" for form in ("BF16", "F8_E4M3", "F4_E2M1")],
-            row["topology"]
-            + (f" {_three(row['scale_up_bandwidth'] / 1e9)} GB/s" if "scale_up_bandwidth" in row else ""),
+            f"{row['topology']} {_three(row.get('scale_up_bandwidth', 0) / 1e9)} GB/s",
             f"{row['scale_up_domain']:,}" if "scale_up_domain" in row else "",
             f"{row['tdp']:,} W" if "tdp" in row else "",
             "" if row["usd_per_gpu_hour"] is None else f"{row['usd_per_gpu_hour']:.2f}",

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import pairwise, product
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from rooflight.layout import NUMBERED
+from rooflight.layout import CONTEXT, HEADS, NUMBERED
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
@@ -43,16 +42,18 @@ class Span(NamedTuple):
         return sum(self.counts)
 
 
-@dataclass
 class Place:
     """A replica's GPUs, numbered through the mesh, stage after stage, and put into domains in that order."""
 
-    degrees: Mapping[str, int]
-    stages: int
-    topology: str
-    domain: int
-    slices: tuple[Slice, ...]
-    known: dict[Group, tuple[Span, ...]] = field(default_factory=dict[tuple[str, ...], tuple[Span, ...]])
+    def __init__(
+        self, degrees: Mapping[str, int], stages: int, topology: str, domain: int, slices: tuple[Slice, ...]
+    ) -> None:
+        self.degrees = degrees
+        self.stages = stages
+        self.topology = topology
+        self.domain = domain
+        self.slices = slices
+        self.known: dict[Group, tuple[Span, ...]] = {}
 
     @property
     def stage(self) -> int:
@@ -66,13 +67,16 @@ class Place:
 
     @property
     def per_domain(self) -> int:
-        """GPUs that stand together: as few domains as will do, as evenly filled as the mesh's blocks allow."""
+        """GPUs that stand together: as few domains as will do, as evenly filled as keeps blocks together.
+
+        Blocks are the GPUs that share heads, those that share a sequence, and a stage.
+        """
         domains = -(-self.gpus // self.domain)
         least = -(-self.gpus // domains)
-        blocks: list[int] = [1]
-        for axis in reversed(NUMBERED):
-            blocks.append(blocks[-1] * self.degrees[axis])
-        fit = (n for n in range(least, self.domain + 1) if all(n % b == 0 or b % n == 0 for b in blocks[1:]))
+        shared = prod(self.degrees[axis] for axis in HEADS)
+        inside = shared * prod(self.degrees[axis] for axis in CONTEXT)
+        cut = [block for block in (shared, inside, self.stage) if block < self.gpus]
+        fit = (n for n in range(least, self.domain + 1) if all(n % block == 0 or block % n == 0 for block in cut))
         return next(fit, least)
 
     def spans(self, group: Group) -> tuple[Span, ...]:
@@ -124,8 +128,7 @@ def place(gpu: Gpu, degrees: Mapping[str, int], stages: int) -> Place:
     """Put a replica onto a kind of GPU. SpecError where more GPUs are asked for than its links hold together."""
     gpus = prod(degrees[axis] for axis in NUMBERED) * stages
     domain = int(gpu.facts["scale_up_domain"].value) if "scale_up_domain" in gpu.facts else 1
-    slices = tuple(one for one in gpu.slices if prod(one.shape) <= domain)
-    domain = max((prod(one.shape) for one in slices), default=domain)
+    domain = max((prod(one.shape) for one in gpu.slices), default=domain)
     if gpus > domain and "scale_out_bandwidth" not in gpu.facts:
         raise SpecError(
             "missing-fact",
@@ -136,7 +139,7 @@ def place(gpu: Gpu, degrees: Mapping[str, int], stages: int) -> Place:
         )
     if gpus > 1 and domain > 1:
         gpu.fact("scale_up_bandwidth", "to say how long GPUs exchange")
-    return Place(degrees, stages, gpu.topology, domain, slices)
+    return Place(degrees, stages, gpu.topology, domain, gpu.slices)
 
 
 def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -148,16 +151,14 @@ def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _lanes(at: Sequence[tuple[int, ...]], cut: Slice) -> tuple[Lane, ...]:
-    """The axes a box of GPUs extends along. What is no box, or is spaced unevenly, is one line through all its GPUs."""
+    """The axes along which GPUs extend. What fills no box is taken for the box around it, which a bound may."""
     places = [sorted({one[axis] for one in at}) for axis in range(len(cut.shape))]
     gaps = [{b - a for a, b in pairwise(found)} for found in places]
-    if prod(map(len, places)) != len(at) or any(len(gap) > 1 for gap in gaps):
-        return (Lane(len(at), 1, 1),)
     lanes: list[Lane] = []
     for found, gap, length, wraps in zip(places, gaps, cut.shape, cut.wraps, strict=True):
         if len(found) < 2:  # noqa: PLR2004 - it does not extend along this axis
             continue
-        step = min(gap)
+        step = min(gap) if len(gap) == 1 else 1
         around = wraps and len(found) * step == length
         lanes.append(Lane(len(found), 2 if around else 1, step))
     return tuple(lanes)

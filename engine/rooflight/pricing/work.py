@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rooflight.cost.rates import runs_in, wider
 from rooflight.expr import Value, div, total
+from rooflight.pricing.rates import runs_in, wider
 from rooflight.values import BITS
 
 if TYPE_CHECKING:

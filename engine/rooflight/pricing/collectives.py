@@ -14,8 +14,8 @@ from rooflight.expr import Value, div, max_, min_, total
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
-    from rooflight.cost.place import Lane, Span
-    from rooflight.cost.rates import Link, Rates
+    from rooflight.pricing.place import Lane, Span
+    from rooflight.pricing.rates import Link, Rates
 
 Prices = Mapping[str, Value]  # algorithm -> seconds
 _GATHERS = ("all_gather", "reduce_scatter", "lse_merge")  # one direction of an all-reduce each
@@ -36,8 +36,11 @@ def prices(kind: str, size: Value, span: Span, rates: Rates, topology: str, doma
     if span.gpus == 1:
         return {}
     if kind == "send":
-        link = _up(rates) if len(span.counts) == 1 else _out(rates, span)
-        return {"direct": link.latency + div(size * _one_neighbour(topology, domain, span), link.bandwidth)}
+        if len(span.counts) > 1:
+            link = _out(rates, span)
+            return {"direct": link.latency + div(size, link.bandwidth)}
+        link = _up(rates)
+        return {"direct": link.latency + div(size * _narrower(topology, domain, span), link.bandwidth)}
     if len(span.counts) > 1:
         return _between(kind, size, span, rates, topology, domain)
     return _inside(kind, size, span.gpus, _up(rates), topology, domain, span)
@@ -57,7 +60,7 @@ def _inside(kind: str, size: Value, gpus: int, link: Link, topology: str, domain
     rest = part * (gpus - 1)
     # Where every pair has a link of its own, a pair uses its share of the bandwidth only, and a ring two of the links.
     pair = div(domain - 1, gpus - 1) if topology == "mesh" else 1
-    neighbour = domain - 1 if topology == "mesh" else 1
+    neighbour = _narrower(topology, domain, span)
 
     def ring(times: int) -> Value:
         return times * ((gpus - 1) * link.latency + div(rest * neighbour, link.bandwidth))
@@ -102,7 +105,8 @@ def _between(kind: str, size: Value, span: Span, rates: Rates, topology: str, do
     if kind == "all_to_all":
         near = _least(_inside(kind, part * most, most, up, topology, domain, span))
         return {"one-shot": max_(near, out.latency + div(part * (gpus - least), out.bandwidth))}
-    steps, slowest = (gpus - 1) * max_(up.latency, out.latency), min_(up.bandwidth, out.bandwidth)
+    neighbour = div(up.bandwidth, _narrower(topology, domain, span))
+    steps, slowest = (gpus - 1) * max_(up.latency, out.latency), min_(neighbour, out.bandwidth)
     times = 2 if kind == "all_reduce" else 1
     found: dict[str, Value] = {"ring": times * (steps + div(part * (gpus - 1), slowest))}
     if least == most:
@@ -156,9 +160,9 @@ def _hops(lane: Lane) -> int:
     return lane.extent // 2 if lane.links > 1 else lane.extent - 1
 
 
-def _one_neighbour(topology: str, domain: int, span: Span) -> int:
-    """By how much the way to one other GPU is narrower than all of a GPU's links."""
-    if len(span.counts) > 1 or topology == "switch":
+def _narrower(topology: str, domain: int, span: Span) -> int:
+    """By how much the way to one neighbour in a domain is narrower than all of a GPU's links."""
+    if topology == "switch":
         return 1
     return domain - 1 if topology == "mesh" else 2 * span.axes
 

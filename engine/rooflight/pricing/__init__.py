@@ -1,11 +1,11 @@
 """What a step costs in seconds: kernels and collectives priced on a machine."""
 
-from rooflight.cost.backend import BACKENDS, Backend, SpeedOfLight, Spent
-from rooflight.cost.collectives import ALGORITHMS, Prices, cheapest, prices
-from rooflight.cost.place import Lane, Place, Span, place
-from rooflight.cost.rates import SYMBOLS, Link, Rates, rates, runs_in, wider
-from rooflight.cost.step import BEHIND, BETWEEN, Line, Machine, lines
-from rooflight.cost.work import Work, deployed_precision, fused, operand_formats, works
+from rooflight.pricing.backend import BACKENDS, Backend, SpeedOfLight, Spent
+from rooflight.pricing.collectives import ALGORITHMS, Prices, cheapest, prices
+from rooflight.pricing.place import Lane, Place, Span, place
+from rooflight.pricing.rates import SYMBOLS, Link, Rates, rates, runs_in, wider
+from rooflight.pricing.step import BEHIND, BETWEEN, Line, Machine, lines
+from rooflight.pricing.work import Work, deployed_precision, fused, operand_formats, works
 
 __all__ = [
     "ALGORITHMS",

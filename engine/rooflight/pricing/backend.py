@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from rooflight.cost.collectives import prices
 from rooflight.expr import Value, div, max_, total
+from rooflight.pricing.collectives import prices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rooflight.cost.collectives import Prices
-    from rooflight.cost.place import Place, Span
-    from rooflight.cost.rates import Rates
-    from rooflight.cost.work import Work
+    from rooflight.pricing.collectives import Prices
+    from rooflight.pricing.place import Place, Span
+    from rooflight.pricing.rates import Rates
+    from rooflight.pricing.work import Work
 
 
 class Spent(NamedTuple):
@@ -58,9 +58,10 @@ class SpeedOfLight:
     name = "sol"
 
     def kernel(self, work: Work, rates: Rates) -> Spent:
-        """Matrix and vector units work at the same time, and so does memory."""
-        matrix = total([div(flops, rates.matmul.get(form, rates.vector)) for form, flops in work.matmul])
-        vector = 0 if rates.vector is None else div(work.other, rates.vector)
+        """Matrix and vector units work at the same time, and so does memory; what no matrix unit can is vector work."""
+        matrix = total([div(flops, rates.matmul[form]) for form, flops in work.matmul if form in rates.matmul])
+        rest = [flops for form, flops in work.matmul if form not in rates.matmul]
+        vector = 0 if rates.vector is None else div(total((*rest, work.other)), rates.vector)
         return Spent(max_(matrix, vector), div(work.bytes, rates.memory), 0)
 
     def collective(self, kind: str, size: Value, span: Span, rates: Rates, place: Place) -> Prices:

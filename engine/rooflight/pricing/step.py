@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rooflight.cost.backend import Backend, Spent
-from rooflight.cost.collectives import cheapest
-from rooflight.cost.work import Work, works
 from rooflight.derive.device import Collective
-from rooflight.expr import Value, max_, named
+from rooflight.expr import Value, named
+from rooflight.pricing.backend import Backend, Spent
+from rooflight.pricing.collectives import cheapest
+from rooflight.pricing.work import Work, works
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rooflight.cost.collectives import Prices
-    from rooflight.cost.place import Place, Span
-    from rooflight.cost.rates import Rates
     from rooflight.derive.device import Device
     from rooflight.hardware import Gpu
+    from rooflight.pricing.collectives import Prices
+    from rooflight.pricing.place import Place, Span
+    from rooflight.pricing.rates import Rates
     from rooflight.spec import Precision
     from rooflight.walk import Program
 
@@ -29,8 +29,8 @@ class Line(NamedTuple):
 
     group      of the graph's layers, or BEHIND the last node, or BETWEEN stages
     entry      it runs once where a stack is entered, not in every layer
-    gpus       that take part in the collective, 1 where there is none
-    algorithm  of the collective
+    span       how the group of the collective lies that has it worst
+    algorithm  that it takes
     """
 
     id: str
@@ -40,8 +40,13 @@ class Line(NamedTuple):
     spent: Spent
     work: Work | None
     move: Collective | None = None
-    gpus: int = 1
+    span: Span | None = None
     algorithm: str = ""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs that take part in the collective, 1 where there is none."""
+        return 1 if self.span is None else self.span.gpus
 
     @property
     def bound(self) -> str:
@@ -53,13 +58,13 @@ class Line(NamedTuple):
 
 
 class Machine(NamedTuple):
-    """What a step is priced on. `chosen` names the algorithm of every collective, where that was settled before."""
+    """What a step is priced on. `chosen` gives algorithm and group of every collective, where they were settled."""
 
     gpu: Gpu
     rates: Rates
     place: Place
     backend: Backend
-    chosen: Mapping[str, str] | None = None
+    chosen: Mapping[str, tuple[str, Span]] | None = None
 
 
 def lines(program: Program, held: Device, precision: Precision, dtype: str, machine: Machine) -> tuple[Line, ...]:
@@ -108,25 +113,26 @@ def _name(node: str, kinds: list[str]) -> str:
 
 
 def _moved(name: str, group: int, move: Collective, spans: Sequence[Span], machine: Machine) -> Line:
-    """The group that has it worst decides: everyone waits for it."""
-    algorithm = ""
-    seconds: Value = 0
-    for span in spans:
-        found = machine.backend.collective(move.kind, move.bytes, span, machine.rates, machine.place)
-        if not found:
-            continue
-        one, price = _choice(found, name, machine)
-        if not algorithm or (machine.chosen is None and price > seconds):
-            algorithm = one
-        seconds = max_(seconds, price)
+    """The group that has it worst decides, each by its cheapest algorithm: everyone waits for it."""
+    algorithm, worst, seconds = _settled(name, move, spans, machine)
     spent = Spent(0, 0, named(f"comm_{_word(name)}", seconds))
-    return Line(name, move.kind, group, move.entry, spent, None, move, max(span.gpus for span in spans), algorithm)
+    return Line(name, move.kind, group, move.entry, spent, None, move, worst, algorithm)
 
 
-def _choice(found: Prices, name: str, machine: Machine) -> tuple[str, Value]:
-    if machine.chosen is None:
-        return cheapest(found)
-    return machine.chosen[name], found[machine.chosen[name]]
+def _settled(name: str, move: Collective, spans: Sequence[Span], machine: Machine) -> tuple[str, Span, Value]:
+    """Return the algorithm, the group and its seconds: as chosen before, or the worst of the groups' cheapest."""
+
+    def priced(span: Span) -> Prices:
+        return machine.backend.collective(move.kind, move.bytes, span, machine.rates, machine.place)
+
+    if machine.chosen is not None:
+        algorithm, span = machine.chosen.get(name, ("", spans[0]))  # among one GPU nothing was chosen
+        return algorithm, span, priced(span)[algorithm] if algorithm else 0
+    found = [(*cheapest(prices), span) for span in spans if (prices := priced(span))]
+    if not found:
+        return "", spans[0], 0
+    algorithm, seconds, span = max(found, key=lambda one: one[1])
+    return algorithm, span, seconds
 
 
 def _word(name: str) -> str:
