@@ -19,6 +19,7 @@ def asserted():
     for path in (*TESTS.rglob("*.txt"), *TESTS.rglob("test_*.py")):
         text = path.read_text()
         yield from re.findall(r"^([a-z0-9]+(?:-[a-z0-9]+)*) at ", text, re.MULTILINE)
+        yield from re.findall(r"^ *f?\"([a-z0-9]+(?:-[a-z0-9]+)+) at [^\"]*\\n", text, re.MULTILINE)  # line by line
         yield from re.findall(r"(?:message|error|SpecError)\(\s*\"([a-z0-9]+(?:-[a-z0-9]+)+)\",", text)
         if path.name == "test_step_refusals.py":  # rows of arguments of message()
             yield from re.findall(r"\(\s*\"([a-z]+(?:-[a-z]+)+)\",", text)
