@@ -1,6 +1,7 @@
 """One small site of made-up models, built once, served as GitHub Pages would under a project path."""
 
 import pytest
+from tests.site.deployed import deployments
 from tests.site.factory import inspections
 
 from rooflight_site.build import build
@@ -11,6 +12,7 @@ SIZES = {"desktop": {"width": 1440, "height": 900}, "phone": {"width": 390, "hei
 TEMPLATES = {
     "gallery": "",
     "inspector": "models/aurora-lab/Aurora-8B/",
+    "inference": "models/aurora-lab/Aurora-8B/inference/",
     "data": "data/",
     "docs": "docs/",
     "tables": "docs/formats/",
@@ -42,9 +44,14 @@ def models():
 
 
 @pytest.fixture(scope="session")
-def site(tmp_path_factory, docs, models):
+def served():
+    return deployments()
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory, docs, models, served):
     out = tmp_path_factory.mktemp("built") / "site"
-    build(out, inspections=models, docs=docs, quiet=True)
+    build(out, inspections=models, deployments=served, docs=docs, quiet=True)
     return out
 
 

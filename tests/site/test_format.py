@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from rooflight.values import UNITS
-from rooflight_site.format import MISSING, exact, shown, tokens
+from rooflight_site.format import MISSING, digits, exact, given, shown, tokens
 
 ROWS = [
     ("zero_needs_no_unit", 0, "byte", "0", "0"),
@@ -25,6 +25,17 @@ ROWS = [
     ("intensity", Fraction(1, 3), "FLOP/byte", "0.333 FLOP/B", "0.333 FLOP/B"),
     ("pure_float", 1234.5, "1", "1,230", "1,230"),
     ("half_to_even_on_the_exact_value", Fraction(12345, 1000), "1", "12.3", "12.3"),
+    ("milliseconds", 0.0370328, "second", "37.0 ms", "37.0 ms"),
+    ("microseconds", 1.5e-6, "second", "1.50 µs", "1.50 µs"),
+    ("a_second_never_reads_1000_ms", 0.9996, "second", "1.00 s", "1.00 s"),
+    ("below_the_last_name", 2e-10, "second", "0.200 ns", "0.200 ns"),
+    ("rate", 13690.5, "token/s", "13,700 tok/s", "13,700 tok/s"),
+    ("price", 0.07304, "USD", "0.0730 USD", "0.0730 USD"),
+    ("energy", 0.07304, "joule", "73.0 mJ", "73.0 mJ"),
+    ("sequences", 4056, "sequence", "4,056", "4,056"),
+    ("share", 0.0916556, "share", "9.17 %", "9.17 %"),
+    ("bandwidth_is_decimal", 7.7e12, "B/s", "7.70 TB/s", "7.70 TB/s"),
+    ("peak", 4.5e15, "FLOP/s", "4.50 PFLOP/s", "4.50 PFLOP/s"),
     ("missing", None, "byte", MISSING, MISSING),
 ]
 
@@ -65,3 +76,11 @@ def test_round_contexts_are_said_as_people_say_them():
         "1,000",
         "512",
     ]
+
+
+def test_what_was_given_is_no_approximation():
+    assert [given(0.9), given(3.6), given(2e-06), given(512)] == ["0.9", "3.6", "2e-06", "512"]
+
+
+def test_digits_are_never_a_fraction():
+    assert [digits(Fraction(1, 4)), digits(Fraction(8, 2)), digits(1234)] == ["≈ 0.25", "4", "1,234"]

@@ -20,6 +20,8 @@ def test_a_relative_link(here, there, link):
 
 def test_a_model_has_its_addresses():
     assert links.model_page("meta-llama/Llama-3.1-8B") == "models/meta-llama/Llama-3.1-8B/"
+    assert links.inference_page("meta-llama/Llama-3.1-8B") == "models/meta-llama/Llama-3.1-8B/inference/"
+    assert links.inference_data("meta-llama/Llama-3.1-8B") == "data/inference/meta-llama--Llama-3.1-8B.json"
     assert links.model_data("meta-llama/Llama-3.1-8B") == "data/models/meta-llama--Llama-3.1-8B.json"
 
 

@@ -12,13 +12,13 @@ from tests.site.factory import MODELS, inspection
 from rooflight.expr import Space, named
 from rooflight.values import Quantity
 from rooflight_site import payload
-from rooflight_site.payload import Book, Formulas
+from rooflight_site.payload import Formulas, ModelBook
 
 SCHEMAS = Path(__file__).parents[2] / "site_src" / "schema"
 
 
 def book():
-    return Book(inspection(replace(MODELS[0], id="org/name")), Formulas())
+    return ModelBook(inspection(replace(MODELS[0], id="org/name")), Formulas())
 
 
 def gallery(shapes):
@@ -128,13 +128,18 @@ def test_a_missing_release_date_stays_unknown():
     assert payload.inspection(dated)["facts"]["released"] == "2024-07-23"
 
 
-@pytest.mark.parametrize("name", ["models-1", "inspection-1"])
+@pytest.mark.parametrize("name", ["models-1", "inspection-1", "inference-1"])
 def test_a_schema_is_one(name):
     jsonschema.Draft202012Validator.check_schema(json.loads((SCHEMAS / f"{name}.json").read_text()))
 
 
 def test_published_files_fit_their_schemas(site):
-    files = {"models-1": [site / "data" / "models.json"], "inspection-1": sorted((site / "data" / "models").iterdir())}
+    data = site / "data"
+    files = {
+        "models-1": [data / "models.json"],
+        "inspection-1": sorted((data / "models").iterdir()),
+        "inference-1": sorted((data / "inference").iterdir()),
+    }
     for name, published in files.items():
         validator = jsonschema.Draft202012Validator(json.loads((site / "data" / "schema" / f"{name}.json").read_text()))
         assert published

@@ -19,7 +19,7 @@ HOSTILE = """<img src=x onerror=alert(1)>{% endraw %}{{ 7 * 7 }}</script><!--"'&
 
 
 class Numbers(HTMLParser):
-    """Every figure a page shows: (model, key) → text."""
+    """Every figure a page shows: (model or step, key) → text."""
 
     def __init__(self):
         super().__init__()
@@ -27,7 +27,7 @@ class Numbers(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         values = dict(attrs)
-        self.model = values.get("data-model", self.model)
+        self.model = values.get("data-book", values.get("data-model", self.model))
         self.key = values.get("data-q", self.key) if tag == "button" else self.key
 
     def handle_endtag(self, tag):
@@ -53,6 +53,12 @@ def page_data(file):
     return json.loads((file.parent / link[1]).read_text(encoding="utf-8")) if link else {}
 
 
+def page_books(file):
+    """Where the figures of a page stand: by model, or by the step of a deployment."""
+    data = page_data(file)
+    return data.get("models") or data.get("books") or {}
+
+
 def test_every_model_has_a_page_and_a_file(site):
     for shape in MODELS:
         assert (site / "models" / shape.id / "index.html").is_file()
@@ -68,8 +74,9 @@ def test_a_fact_has_one_value_in_every_file_and_on_every_page(site):
                 assert quantity == first, f"{model} {key}: {where} and {file.name} disagree"
     shown = 0
     for file in site.rglob("*.html"):
+        books = page_books(file)
         for (model, key), text in figures(file.read_text(encoding="utf-8")).items():
-            expected = seen[model, key][1]["text"]
+            expected = books[model]["quantities"][key]["text"]
             assert set(text.replace(expected, "|")) == {"|"}, f"{file}: {model} {key} shows {text}, not {expected}"
             shown += 1
     assert shown > 500
@@ -78,11 +85,11 @@ def test_a_fact_has_one_value_in_every_file_and_on_every_page(site):
 def test_every_figure_of_a_page_is_in_the_data_it_names(site):
     for file in site.rglob("*.html"):
         shown = figures(file.read_text(encoding="utf-8"))
-        data = page_data(file)
+        data, books = page_data(file), page_books(file)
         assert bool(shown) == bool(data)
         for model, key in shown:
-            quantity = data["models"][model]["quantities"][key]
-            assert set(data["formulas"][quantity["formula"]]["symbols"]) <= set(data["models"][model]["symbols"])
+            quantity = books[model]["quantities"][key]
+            assert set(data["formulas"][quantity["formula"]]["symbols"]) <= set(books[model]["symbols"])
 
 
 def test_the_gallery_shows_a_figure_of_every_model(site):
@@ -153,8 +160,8 @@ def test_the_page_for_wrong_addresses_knows_where_the_site_stands(tmp_path, mode
     assert any(re.fullmatch(r"/repo/assets/\w+/base\.css", link) for link in links)
 
 
-def test_building_twice_gives_the_same_bytes(site, tmp_path, docs, models):
-    build(tmp_path / "again", inspections=models, docs=docs, quiet=True)
+def test_building_twice_gives_the_same_bytes(site, tmp_path, docs, models, served):
+    build(tmp_path / "again", inspections=models, deployments=served, docs=docs, quiet=True)
     dated = {"sitemap.xml", "sitemap.xml.gz"}  # MkDocs writes the day into them
     files = [file for file in site.rglob("*") if file.is_file() and file.name not in dated]
     assert [f for f in files if f.read_bytes() != (tmp_path / "again" / f.relative_to(site)).read_bytes()] == []

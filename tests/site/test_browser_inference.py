@@ -1,0 +1,186 @@
+"""The Inference page in a browser: its tables, its charts, and the formulas behind its numbers."""
+
+import csv
+import json
+
+import pytest
+from tests.site.conftest import TEMPLATES
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("inspector")]
+
+PAGE = TEMPLATES["inference"]
+TIP = "#formula-tip"
+ROWS = "#kernels-decode tbody tr:not(.group)"
+
+
+@pytest.fixture(scope="module")
+def document(site):
+    return json.loads((site / "data" / "inference" / "aurora-lab--Aurora-8B.json").read_text(encoding="utf-8"))
+
+
+def test_a_tip_shows_formula_parts_symbols_and_command(open_page, document):
+    book = document["books"]["decode"]
+    key = document["steps"]["decode"]["figures"]["tok_s_user"]
+    page = open_page(PAGE)
+    page.locator(f".tile button[data-q='{key}']").hover()
+    tip = page.locator(TIP)
+    text = tip.text_content()
+    assert book["quantities"][key]["label"] in text
+    assert f"{book['quantities'][key]['exact']} tokens per second" in text
+    assert f"{book['command']['before']} {key} {book['command']['after']}" in text
+    assert "Parts of these" in text
+    before = tip.locator("dl").count()
+    tip.locator("summary").click()
+    assert tip.locator("dl").count() == before + 1
+    assert "undefined" not in tip.text_content()
+
+
+def test_a_figure_of_two_steps_opens_in_its_own_book(open_page, document):
+    page = open_page(PAGE)
+    for step, key in (("decode", "weights.bytes"), ("full", "weights.bytes")):
+        page.locator(f".half[data-book='{step}'] button[data-q='{key}']").first.click()
+        assert document["books"][step]["quantities"][key]["command"] in page.locator(TIP).text_content()
+        page.keyboard.press("Escape")
+
+
+def test_a_tip_by_keyboard(open_page):
+    page = open_page(PAGE)
+    page.locator(".deployment .cli button").focus()
+    page.keyboard.press("Tab")
+    assert page.locator(TIP).is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator(TIP).is_visible()
+    page.locator(f"{ROWS} td button.q").first.focus()
+    page.keyboard.press("ArrowDown")
+    second = page.locator(ROWS).nth(1).get_attribute("data-v")
+    assert page.evaluate("document.activeElement.closest('tr').dataset.v") == second
+
+
+def test_kernels_can_be_sorted_by_time_and_back(open_page, address):
+    page = open_page(PAGE)
+    names = f"[...document.querySelectorAll('{ROWS}')].map((row) => row.querySelector('th').dataset.v)"
+    walked = page.evaluate(names)
+    page.get_by_label("Longest first").check()
+    seconds = page.evaluate(f"[...document.querySelectorAll('{ROWS}')].map((row) => Number(row.dataset.v))")
+    assert seconds == sorted(seconds, reverse=True)
+    assert sorted(page.evaluate(names)) == sorted(walked)
+    assert page.url == f"{address}{PAGE}?order=time"
+    assert not page.locator("#kernels-decode .group").first.is_visible()
+    assert page.locator("#kernels-decode th[aria-sort=descending]").get_attribute("data-key") == "seconds"
+    page.reload()
+    assert page.evaluate(names) != walked
+    page.get_by_label("As they run").check()
+    assert page.evaluate(names) == walked
+    assert page.url == address + PAGE
+
+
+def test_the_step_of_the_kernels_is_in_the_address(open_page, address):
+    page = open_page(PAGE)
+    assert page.locator("#kernels-decode").is_visible()
+    page.get_by_label("Prefill", exact=True).check()
+    assert not page.locator("#kernels-decode").is_visible()
+    assert page.locator("#kernels-prefill").is_visible()
+    assert page.url == f"{address}{PAGE}?phase=prefill"
+
+
+def test_a_shape_opens_to_its_layout(open_page, document):
+    page = open_page(PAGE)
+    first = document["steps"]["decode"]["kernels"][0]
+    cell = page.locator(ROWS).first.locator("td.shape")
+    assert cell.locator("summary").text_content() == first["shape_text"]
+    assert not cell.locator("code").is_visible()
+    cell.locator("summary").click()
+    assert cell.locator("code").text_content() == first["layout"]
+
+
+def test_copied_kernels_hold_raw_values(open_page, document):
+    page = open_page(PAGE)
+    page.locator("[data-of=kernels-decode]").click()
+    page.get_by_text("Copied").wait_for()
+    _, *lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    header, *rows = csv.reader(lines)
+    kernels = document["steps"]["decode"]["kernels"]
+    quantities = document["books"]["decode"]["quantities"]
+    column = header.index("seconds (seconds)")
+    assert [row[0] for row in rows] == [*(kernel["id"] for kernel in kernels), "total"]
+    assert [float(row[column]) for row in rows[:-1]] == [quantities[k["figures"]["seconds"]]["value"] for k in kernels]
+    assert {len(row) for row in rows} == {len(header)}
+
+
+def test_the_marks_of_a_chart_are_read_by_pointer_and_keyboard(open_page):
+    page = open_page(PAGE)
+    figure = page.locator("#chart-batch")
+    marks = figure.locator("g").first.locator(".mark")
+    marks.nth(1).hover()
+    assert figure.locator(".read").text_content() == marks.nth(1).get_attribute("aria-label")
+    marks.first.focus()
+    page.keyboard.press("ArrowRight")
+    assert figure.locator(".read").text_content() == marks.nth(1).get_attribute("aria-label")
+    page.keyboard.press("ArrowDown")
+    below = figure.locator("g").nth(1).locator(".mark").nth(1)
+    assert below.evaluate("(mark) => mark === document.activeElement")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")  # the first one: there is nothing before it
+    assert figure.locator("g").nth(1).locator(".mark").first.evaluate("(mark) => mark === document.activeElement")
+
+
+@pytest.mark.parametrize("chart", ["gpus", "batch"])
+def test_every_mark_of_a_chart_has_words_and_a_row(open_page, document, chart):
+    page = open_page(PAGE)
+    figure = page.locator(f"#chart-{chart}")
+    words = figure.locator(".mark").evaluate_all("(all) => all.map((one) => one.getAttribute('aria-label'))")
+    rows = figure.locator(".points tbody tr").evaluate_all("(all) => all.map((one) => one.innerText)")
+    sweep = document["charts"][chart]
+    shown = [row for row in sweep["rows"] if row["error"] is None and (row["fits"] or chart == "batch")]
+    assert len(words) == len(rows) == len(shown) > 0
+    for row in shown:
+        assert any(f"{row['tok_s_gpu_text']} per GPU ({row['tok_s_gpu_exact']})" in one for one in words)
+    assert figure.locator("figcaption").text_content().strip()
+    assert sweep["command"] in figure.locator(".cli code").text_content()
+
+
+def test_the_page_reads_without_javascript(open_page):
+    page = open_page(PAGE, java_script_enabled=False)
+    assert page.locator(".tile .big").count() == 6
+    assert page.locator(f"{ROWS}:visible").count() > 10
+    page.get_by_label("Prefill", exact=True).check()
+    assert page.locator("#kernels-prefill tbody tr:visible").count() > 10
+    assert not page.get_by_label("Longest first").is_visible()
+    assert page.locator("#chart-gpus g line").count() > 5
+    page.locator("#chart-gpus summary").click()
+    assert page.locator("#points-gpus tbody tr").first.is_visible()
+    assert not page.locator("[data-copy], [data-copy-text]").first.is_visible()
+
+
+def test_both_pages_of_a_model_are_one_step_apart(open_page, address):
+    page = open_page(TEMPLATES["inspector"])
+    page.locator(".views a", has_text="Inference").click()
+    assert page.url == address + PAGE
+    assert page.locator(".views [aria-current=page]").text_content() == "Inference"
+    page.locator(".chips a").click()
+    assert page.url == f"{address}{TEMPLATES['inspector']}#checked"
+
+
+def test_an_extrapolated_deployment_says_so_and_its_lines_are_dashed(open_page):
+    page = open_page("models/drift-ai/drift2/inference/")
+    assert "Extrapolated beyond the context" in page.locator(".warns").text_content()
+
+
+@pytest.mark.parametrize("size", ["desktop", "phone"])
+def test_the_text_of_a_chart_keeps_its_size_and_its_place(open_page, size):
+    page = open_page(PAGE, size)
+    for figure in page.locator(".chart").all():
+        edge = figure.bounding_box()
+        for label in figure.locator(".ends span, .ys span, .xs span").all():
+            box = label.bounding_box()
+            assert box["height"] >= 14
+            assert box["x"] >= edge["x"] - 1
+            assert box["x"] + box["width"] <= edge["x"] + edge["width"] + 12
+
+
+def test_paper_shows_the_figures_and_not_the_controls(open_page):
+    page = open_page(PAGE)
+    page.emulate_media(media="print")
+    assert page.locator("#kernels-decode").is_visible()
+    assert page.locator("#chart-batch svg").first.is_visible()
+    assert not page.locator(".deployment .cli button").is_visible()
