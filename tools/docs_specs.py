@@ -191,7 +191,13 @@ def components() -> str:
             ("role", code(component.role) + (" (draft)" if draft else "")),
             ("extends", f"[{base}](#{base})" if base else ""),
             ("takes", codes(component.inputs)),
-            ("slots", "; ".join(f"`{slot}`: a component of role `{role}`" for slot, role in component.slots.items())),
+            (
+                "slots",
+                "; ".join(
+                    f"`{slot}`: a component of role {' or '.join(map(code, roles))}"
+                    for slot, roles in component.slots.items()
+                ),
+            ),
             ("switches", "; ".join(f"`{name}`: {meaning}" for name, meaning in component.switches.items())),
             ("cache", "; ".join(_kept(entry) for entry in component.cache)),
             ("known as", "; ".join(_label(label) for label in component.labels)),

@@ -102,7 +102,9 @@ def test_published_total_is_itemised(model):
     if provenance["published_total"] is None:
         assert provenance["published_total_counts"] is provenance["published_total_source"] is None
         return
-    assert sum(held[item] for item in provenance["published_total_counts"]) == provenance["published_total"]
+    rows = {row["name"]: elements(row) for row in snapshot(model, "tensors")["tensors"]}
+    aside = sum(rows[name] for name in provenance.get("published_total_leaves_out", ()))
+    assert sum(held[item] for item in provenance["published_total_counts"]) - aside == provenance["published_total"]
     assert all(held[item] for item in provenance["published_total_counts"])
 
 

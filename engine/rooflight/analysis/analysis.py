@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rooflight.analysis.table import Table
+from rooflight.expr import div
+from rooflight.values import BITS
 from rooflight.walk import walk
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rooflight.expr import Value
+    from rooflight.graph import Kept
     from rooflight.walk import Program
 
 
@@ -19,9 +22,10 @@ class CacheFact(NamedTuple):
 
     kind: str
     growth: str
-    width: Value  # elements per position
+    width: Value  # elements per position, or of the whole state
     positions: Value  # positions held at the end of the step
     window: Value | None  # where the positions stop growing
+    each: Value  # bytes of one element
 
 
 class Analysis(NamedTuple):
@@ -31,7 +35,7 @@ class Analysis(NamedTuple):
     matmul, other         FLOPs
     params                learned elements stored for the node itself
     stored                (tensor, shape) of every weight, a tied one included
-    weights_read, read, written, cache_read, cache_written    elements moved in the step
+    weights_read, read, written, cache_read, cache_written, state_moved    elements moved in the step
     cache                 what stays between steps, None for most nodes
     copies, active        how many copies of the node the model holds, and how many work on one token
     attended              elements per position that attention reads as keys or values, 0 for other nodes
@@ -50,12 +54,20 @@ class Analysis(NamedTuple):
     written: Table[Value]
     cache_read: Table[Value]
     cache_written: Table[Value]
+    state_moved: Table[Value]
     cache: Table[CacheFact | None]
     attended: Table[Value]
     copies: Table[Value]
     active: Table[Value]
     inner: Table[tuple[Value, Value]]  # the same two within one layer
     group_copies: tuple[Value, ...]  # by group index
+
+
+def kept_width(kept: Kept, binding: Mapping[str, Value]) -> Value:
+    """Return the bytes of one element that is kept: a state without a dtype of its own is kept as activations are."""
+    if kept.dtype is not None:
+        return div(BITS[kept.dtype], 8)
+    return binding["b_a"] if kept.constant else binding["b_kv"]
 
 
 def evaluate(program: Program, binding: Mapping[str, Value]) -> Analysis:
@@ -85,6 +97,7 @@ def evaluate(program: Program, binding: Mapping[str, Value]) -> Analysis:
         written=column("written", [step.written for step in steps]),
         cache_read=column("cache_read", [step.cache_read for step in steps]),
         cache_written=column("cache_written", [step.cache_written for step in steps]),
+        state_moved=column("state_moved", [step.state_moved for step in steps]),
         cache=Table(
             "cache",
             [
@@ -96,6 +109,7 @@ def evaluate(program: Program, binding: Mapping[str, Value]) -> Analysis:
                     values[step.cached.width],
                     values[step.cached.positions],
                     None if step.cached.window is None else values[step.cached.window],
+                    kept_width(step.cached.kept, binding),
                 )
                 for step in steps
             ],

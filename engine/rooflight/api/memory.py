@@ -56,6 +56,7 @@ class Deployed:
             drafts=step.drafts,
             variants=step.counting.decode == "variant",
             storage=storage_under(step.precision, model.storage, model.library.schemes),
+            states=step.precision.states,
         )
         return compile_graph(graph, step.counting, shards=model.library.dims.shards, family=self.family)
 

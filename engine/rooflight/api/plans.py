@@ -88,16 +88,21 @@ class Rules:
         return self.said[key]
 
     def _heads(self, tp: int, cp: int) -> Iterator[SpecError]:
-        heads, kv = self.model.dims.get("n_heads"), self.model.dims.get("n_kv_heads")
         word, ways = ("plan attn_tp", tp) if cp == 1 else ("plan attn_tp × cp", tp * cp)
+        yield from self._shared_heads("n_heads", "n_kv_heads", word, ways)
+        yield from self._shared_heads("n_ssm_heads", "n_ssm_groups", "plan attn_tp", tp)
+
+    def _shared_heads(self, many: str, few: str, word: str, ways: int) -> Iterator[SpecError]:
+        """Heads must divide; what several of them share must divide too, or repeat."""
+        heads, kv = self.model.dims.get(many), self.model.dims.get(few)
         if isinstance(heads, int) and heads % ways:
             near = max(d for d in range(1, ways) if heads % d == 0 and (kv is None or kv % d == 0 or d % kv == 0))
-            yield SpecError("plan-heads", word, f"a divisor of n_heads = {heads}", str(ways), f"{word[5:]}={near}")
+            yield SpecError("plan-heads", word, f"a divisor of {many} = {heads}", str(ways), f"{word[5:]}={near}")
         elif isinstance(kv, int) and kv % ways and ways % kv:
             yield SpecError(
                 "plan-heads",
                 word,
-                f"a divisor of n_kv_heads = {kv}, or a multiple, which repeats them",
+                f"a divisor of {few} = {kv}, or a multiple, which repeats them",
                 str(ways),
                 f"{word[5:]}={_divisor(kv, ways)}",
             )

@@ -43,6 +43,7 @@ class Reading:
             drafts=step.drafts,
             variants=counting.decode == "variant",
             storage=storage_under(step.precision, model.storage, model.library.schemes),
+            states=step.precision.states,
         )
         return compile_graph(graph, counting)
 

@@ -25,9 +25,13 @@ def show(model: Model) -> dict[str, Any]:
             "growth": growth_words(entry.growth, entry.window),
             "layers": copies,
             "bytes_per_token": width * copies,
+            "constant_bytes": constant * copies,
         }
-        for (node, entry, copies), width in zip(
-            facts.cache.join(facts.copies), derive.entry_bytes_per_token(facts), strict=True
+        for (node, entry, copies), width, constant in zip(
+            facts.cache.join(facts.copies),
+            derive.entry_bytes_per_token(facts),
+            derive.entry_constant_bytes(facts),
+            strict=True,
         )
         if entry is not None
     ]
@@ -113,7 +117,7 @@ def _dim(model: Model, instance: Instance, name: str) -> Any:
 
 def growth_words(growth: str, window: Any) -> str:
     """Say how a cache entry grows."""
-    return f"last {window:,} tokens" if growth == "window" else "per token"
+    return f"last {window:,} tokens" if growth == "window" else growth.replace("_", " ")
 
 
 def layer_words(layers: tuple[int, ...]) -> str:

@@ -74,12 +74,22 @@ def _windows(subject: Subject) -> Iterator[Finding]:
 
 
 def _kept(subject: Subject) -> Iterator[Finding]:
-    """Keys and values that attention reads in a decoder must be kept, and a mask and its caches must agree."""
+    """Keys, values and states that a decoder goes back to must be kept, and a mask and its caches must agree."""
     for program in subject.programs.values():
         steps = program.steps
         masks: dict[int, str] = {}
         for index, step in enumerate(steps):
             node = step.node
+            if node.op.state is not None and node.kept is None:
+                yield Finding(
+                    "state-unkept",
+                    GUARD,
+                    True,
+                    node.where,
+                    "a cache entry of growth constant for the state the op carries",
+                    "none",
+                    "declare the node in cache.entries with growth: constant",
+                )
             mask = node.choices.get("mask") or masks.get(node.inputs[0] if node.inputs else -1)
             if mask is None:
                 continue
@@ -142,7 +152,8 @@ def _caches(program: Program, start: int) -> list[int]:
         if index < 0 or index in seen:
             continue
         seen.add(index)
-        if program.steps[index].cached is not None:
+        cached = program.steps[index].cached
+        if cached is not None and not cached.kept.constant:
             found.append(index)
         elif program.steps[index].node.group == program.steps[start].node.group:
             waiting += program.steps[index].node.inputs

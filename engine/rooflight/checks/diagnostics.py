@@ -97,6 +97,7 @@ def published_total(subject: Subject) -> Iterator[Finding]:
     held = values_by_kind(subject.rows or ())
     mine = params_total(subject.facts) if "parameter" in kinds else 0
     mine += sum(count for kind, count in held.items() if kind in kinds and kind != "parameter")
+    mine -= subject.elements_left_out
     if mine != total:
         yield Finding(
             "published-total",

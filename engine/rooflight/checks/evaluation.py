@@ -15,7 +15,10 @@ if TYPE_CHECKING:
     from rooflight.checks.subject import Subject
 
 GUARD = "analysis"
-COLUMNS = ("matmul", "other", "params", "weights_read", "read", "written", "cache_read", "cache_written", "copies")
+COLUMNS = (
+    *("matmul", "other", "params", "weights_read", "read", "written"),
+    *("cache_read", "cache_written", "state_moved", "copies"),
+)
 
 
 def evaluation(subject: Subject) -> Iterator[Finding]:

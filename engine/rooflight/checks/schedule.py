@@ -122,12 +122,15 @@ def _named_by_blocks(subject: Subject) -> set[str]:
                     for dim in names(tree)
                     for name in names(instance.dims.get(dim, dim))
                 }
-    waiting = [*spec.blocks.values(), *(stage.use for stage in spec.stages if stage.use is not None)]
+    scheduled = {block for layers in subject.model.layers.values() for block in layers}
+    # A component that stands elsewhere, too, says nothing of a block that no layer uses.
+    waiting = [(use, name in scheduled) for name, use in spec.blocks.items()]
+    waiting += [(stage.use, True) for stage in spec.stages if stage.use is not None]
     while waiting:
-        use = waiting.pop()
-        waiting += [*use.slots.values(), *(case for _, case in use.cases)]
+        use, used = waiting.pop()
+        waiting += [(one, used) for one in (*use.slots.values(), *(case for _, case in use.cases))]
         component = spec.components.get(use.component) or library.components.get(use.component)
-        if component is None or component.name in taken:
+        if component is None or (used and component.name in taken):
             continue
         for node in component.graph.values():
             found |= {name for tree in node.dims.values() for name in names(tree)}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rooflight.checks.finding import Finding
+from rooflight.spec import Anchor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rooflight.checks.subject import Subject
-    from rooflight.spec import Anchor
 
 GUARD = "source"
 
@@ -39,7 +39,7 @@ def source(subject: Subject) -> Iterator[Finding]:
                 "none",
                 "quote the line that passes it from layer to layer",
             )
-    for anchor in spec.anchors:
+    for anchor in (*spec.anchors, *_kept_dtypes(subject)):
         text = subject.sources.get(anchor.file)
         if text is None:
             yield Finding(
@@ -61,6 +61,17 @@ def source(subject: Subject) -> Iterator[Finding]:
                 _shown(anchor),
                 "quote the source as it stands",
             )
+
+
+def _kept_dtypes(subject: Subject) -> tuple[Anchor, ...]:
+    """Return the quotes by which components give a state a dtype of its own, each once."""
+    instances = [instance for program in subject.programs.values() for instance in program.graph.instances]
+    entries = {entry.where: entry for instance in instances for entry in instance.spec.cache}
+    return tuple(
+        Anchor(f"{entry.node} is kept in {entry.dtype}", entry.source or "", entry.quote or "", entry.where)
+        for entry in entries.values()
+        if entry.dtype is not None
+    )
 
 
 def squeezed(text: str) -> str:

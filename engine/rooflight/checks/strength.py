@@ -64,7 +64,9 @@ def strength_of(subject: Subject, findings: Sequence[Finding]) -> Strength:
     else:
         unchecked.append("no tensor list of this checkpoint is known")
     if subject.published is not None and not any(finding.code == "published-total" for finding in findings):
-        checked.append(f"elements add up to the published total of {subject.published[0]:,}")
+        aside = subject.elements_left_out
+        less = f", which leaves out {aside:,} of them" if aside else ""
+        checked.append(f"elements add up to the published total of {subject.published[0]:,}{less}")
         word = TOTAL if word == UNCHECKED and not blocked else word
     else:
         unchecked.append("no published total" if subject.published is None else "the published total differs")

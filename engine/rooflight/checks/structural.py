@@ -50,7 +50,8 @@ def _keys(subject: Subject) -> Iterator[Finding]:
 def _rotary(subject: Subject) -> Iterator[Finding]:
     facts, config = subject.facts, subject.model.config.facts
     ropes = [step for step in facts.program.steps if step.node.op.family == "rope"]
-    if config.get("rope_theta") is not None and not ropes:
+    ignored = "rope_theta" in subject.model.spec.config.ignores  # with a reason: the source does not rotate
+    if config.get("rope_theta") is not None and not ropes and not ignored:
         yield Finding(
             "rope-missing",
             GUARD,

@@ -26,6 +26,7 @@ class Subject:
     rows         what the checkpoint holds, as patterns; None where no tensor list is known
     sources      source path -> its text, for those that are at hand
     published    a total that was published, and the kinds of tensors it adds up; None where unknown
+    left_out     names of rows that the published total leaves out although it adds up their kind
     binding      the numbers of one prefill step of the reference context
     """
 
@@ -34,6 +35,12 @@ class Subject:
     rows: tuple[Row, ...] | None = None
     sources: Mapping[str, str] = field(default_factory=dict[str, str])
     published: tuple[int, tuple[str, ...]] | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def elements_left_out(self) -> int:
+        """Elements of the rows that the published total leaves out."""
+        return sum(row.elements for row in self.rows or () if row.name in self.left_out)
 
     @cached_property
     def stored(self) -> Mapping[str, Row] | None:

@@ -8,6 +8,7 @@ from rooflight.derive.cache import (
     cache_first_token_bytes,
     entry_bytes,
     entry_bytes_per_token,
+    entry_constant_bytes,
 )
 from rooflight.derive.params import (
     params_active,
@@ -34,6 +35,7 @@ __all__ = [
     "cache_first_token_bytes",
     "entry_bytes",
     "entry_bytes_per_token",
+    "entry_constant_bytes",
     "kv_bytes",
     "params_active",
     "params_by_role",

@@ -21,18 +21,16 @@ def cache_bytes(analysis: Analysis) -> Value:
 
 def cache_bytes_per_token(analysis: Analysis) -> Value:
     """Bytes one more token adds to a long sequence: entries that have reached their cap add nothing."""
-    return summed(analysis, "cache_per_token", _column(analysis, lambda e: 0 if e.window is not None else e.width))
+    return summed(analysis, "cache_per_token", _column(analysis, lambda e: e.width if e.growth == "per_token" else 0))
 
 
 def cache_constant_bytes(analysis: Analysis) -> Value:
     """Bytes a long sequence holds whatever its length. With bytes per token T: cache = per_token·T + constant."""
-    return summed(
-        analysis, "cache_constant", _column(analysis, lambda e: 0 if e.window is None else e.width * e.window)
-    )
+    return summed(analysis, "cache_constant", entry_constant_bytes(analysis))
 
 
 def cache_first_token_bytes(analysis: Analysis) -> Value:
-    """Bytes the first token of a sequence adds, before any entry is capped."""
+    """Bytes the first token of a sequence adds, before any entry is capped; states come with it, whole."""
     return summed(analysis, "cache_first", _column(analysis, lambda e: e.width))
 
 
@@ -66,10 +64,20 @@ def entry_bytes(analysis: Analysis) -> list[Value]:
 
 
 def entry_bytes_per_token(analysis: Analysis) -> list[Value]:
-    """Bytes each node keeps of one position, one copy; 0 for most nodes."""
-    return _column(analysis, lambda e: e.width)
+    """Bytes each node keeps of one position, one copy; 0 for most nodes, and for states."""
+    return _column(analysis, lambda e: 0 if e.growth == "constant" else e.width)
+
+
+def entry_constant_bytes(analysis: Analysis) -> list[Value]:
+    """Bytes each node keeps of a long sequence whatever its length, one copy: full windows and states."""
+    return _column(analysis, _constant)
+
+
+def _constant(entry: CacheFact) -> Value:
+    if entry.growth == "constant":
+        return entry.width
+    return 0 if entry.window is None else entry.width * entry.window
 
 
 def _column(analysis: Analysis, elements: Callable[[CacheFact], Value]) -> list[Value]:
-    width = analysis.binding["b_kv"]
-    return [0 if entry is None else elements(entry) * width for entry in analysis.cache.values]
+    return [0 if entry is None else elements(entry) * entry.each for entry in analysis.cache.values]

@@ -57,6 +57,7 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
     width_w, width_a, width_kv = binding["b_w"], binding["b_a"], binding["b_kv"]
     stored = [_stored(program, index, at, width_w) for index in range(len(program.steps))]
     local = program.local
+    kept = [0 if entry is None else entry.each for entry in analysis.cache.values]
 
     def collective(transfer: Transfer) -> Collective:
         size = at(transfer.elements) * width_a
@@ -78,13 +79,16 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
             for step, mine, held, share in zip(program.steps, local, stored, shares, strict=True)
         ),
         activation_bytes=tuple((at(step.read) + at(step.written)) * width_a for step in local),
-        kv_bytes=tuple((at(step.cache_read) + at(step.cache_written)) * width_kv for step in local),
+        kv_bytes=tuple(
+            (at(mine.cache_read) + at(mine.cache_written)) * width_kv + at(mine.state_moved) * each
+            for mine, each in zip(local, kept, strict=True)
+        ),
         written_bytes=tuple(at(step.written) * width_a for step in local),
         cache_bytes=tuple(
             0
             if step.cached is None
-            else prod((at(mine.cache_width), at(mine.cache_positions), at(mine.shape[0]), width_kv))
-            for step, mine in zip(program.steps, local, strict=True)
+            else prod((at(mine.cache_width), at(mine.cache_positions), at(mine.shape[0]), each))
+            for step, mine, each in zip(program.steps, local, kept, strict=True)
         ),
         copies=tuple(at(step.copies) for step in local),
         collectives=tuple(tuple(map(collective, step.transfers)) for step in local),

@@ -55,6 +55,10 @@ def activation_bytes(analysis: Analysis) -> list[Value]:
 
 
 def kv_bytes(analysis: Analysis) -> list[Value]:
-    """Cached tensors read, and their new positions written."""
+    """Cached tensors read, and their new positions written; states read and written whole."""
     width = analysis.binding["b_kv"]
-    return [total((read, written)) * width for _, read, written in analysis.cache_read.join(analysis.cache_written)]
+    grown = [total((read, written)) * width for _, read, written in analysis.cache_read.join(analysis.cache_written)]
+    return [
+        moved if entry is None else total((moved, state * entry.each))
+        for moved, state, entry in zip(grown, analysis.state_moved.values, analysis.cache.values, strict=True)
+    ]

@@ -60,9 +60,8 @@ def show(facts: dict[str, Any]) -> None:
     cache = facts["cache"]
     grid = table("cache of one sequence", "kind", "growth", ">layers", ">bytes / token")
     for entry in cache["entries"]:
-        grid.add_row(
-            entry["node"], entry["kind"], entry["growth"], str(entry["layers"]), f"{entry['bytes_per_token']:,}"
-        )
+        law = entry["growth"] + (f" {entry['constant_bytes']:,} B" if entry["growth"] == "constant" else "")
+        grid.add_row(entry["node"], entry["kind"], law, str(entry["layers"]), f"{entry['bytes_per_token']:,}")
     constant = f"constant {cache['constant_bytes']:,} B" if cache["constant_bytes"] else ""
     grid.add_row("a long sequence", "", constant, "", f"{cache['bytes_per_token']:,}")
     console.print(grid)

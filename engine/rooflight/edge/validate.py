@@ -28,15 +28,27 @@ def subject_of(catalog: Catalog, model: Model, sources: Path | None = None) -> S
     """Return a model with its snapshot's tensors and the texts at hand. SpecError for a broken snapshot."""
     folder = catalog.folder / "truth" / folder_name(model.id)
     rows = published = None
+    left_out: tuple[str, ...] = ()
     if (folder / "tensors.json").is_file():
         rows = read_tensors(read_json(folder / "tensors.json"), catalog.shown(folder / "tensors.json"))
     if (folder / "provenance.json").is_file():
         facts = read_provenance(read_json(folder / "provenance.json"), catalog.shown(folder / "provenance.json"))
         if facts.get("published_total") is not None:
             published = facts["published_total"], tuple(facts.get("published_total_counts") or ("parameter",))
-    texts = _texts(frozenset(anchor.file for anchor in model.spec.anchors) | {model.spec.source}, sources)
+            left_out = tuple(facts.get("published_total_leaves_out") or ())
+    texts = _texts(_quoted(model), sources)
     binding = api.numbers(model, api.step_size(model))
-    return Subject(model, binding, rows, texts, published)
+    return Subject(model, binding, rows, texts, published, left_out)
+
+
+def _quoted(model: Model) -> frozenset[str]:
+    """Return the files that the spec quotes, and those that the components of its graph do."""
+    files = {model.spec.source, *(anchor.file for anchor in model.spec.anchors)}
+    try:
+        instances = api.reading(model).program.graph.instances
+    except SpecError:  # the analysis guard reports it
+        return frozenset(files)
+    return frozenset(files | {entry.source for one in instances for entry in one.spec.cache if entry.source})
 
 
 def checkpoint(catalog: Catalog, model: Model, sources: Path | None = None) -> dict[str, Any]:

@@ -37,18 +37,25 @@ Scope = Mapping[str, Tree]  # a component's names in the model's terms; a missin
 
 
 def expand(
-    model: Model, phase: str, *, drafts: bool = False, variants: bool = True, storage: Storage | None = None
+    model: Model,
+    phase: str,
+    *,
+    drafts: bool = False,
+    variants: bool = True,
+    storage: Storage | None = None,
+    states: str | None = None,
 ) -> Graph:
     """Return the model's graph in one phase. Raises SpecError where parts do not fit together.
 
     drafts    also the heads that guess ahead
     variants  in decode, put a component's decode variant in its place
     storage   how weights are stored, where not as the checkpoint has them
+    states    dtype of recurrent states, where not what their component says
     """
     if phase not in PHASES:
         raise SpecError("unknown-phase", "phase", "prefill or decode", phase, nearest(phase, PHASES))
     variants = variants and phase == "decode"
-    return _Expansion(model, phase, storage or model.storage, drafts=drafts, variants=variants).run()
+    return _Expansion(model, phase, storage or model.storage, states, drafts=drafts, variants=variants).run()
 
 
 @dataclass(slots=True)
@@ -71,6 +78,7 @@ class _Expansion:
     model: Model
     phase: str
     storage: Storage
+    states: str | None
     drafts: bool
     variants: bool
     nodes: list[Node] = field(default_factory=list[Node])
@@ -253,18 +261,18 @@ class _Expansion:
                 raise SpecError(
                     "empty-slot",
                     use.where,
-                    f"slots with {node.slot}: a component of role {component.slots[node.slot]}",
+                    f"slots with {node.slot}: a component of role {' or '.join(component.slots[node.slot])}",
                     "none",
                     f"fill the slot {node.slot}",
                 )
             filled = self._chosen(filled)
             wanted = component.slots[node.slot]
             found = self._find(filled.component, place, filled.where)
-            if found.role != wanted:
+            if found.role not in wanted:
                 raise SpecError(
                     "wrong-role",
                     filled.where,
-                    f"a component of role {wanted} for the slot {node.slot}",
+                    f"a component of role {' or '.join(wanted)} for the slot {node.slot}",
                     f"{found.name}, of role {found.role}",
                     "fill the slot with another component",
                 )
@@ -311,7 +319,7 @@ class _Expansion:
         for entry in component.cache:
             if entry.node == node.name:
                 law = {name: self._lower(tree, place.scope, entry.where) for name, tree in entry.dims.items()}
-                kept = Kept(entry.kind, entry.growth, law)
+                kept = Kept(entry.kind, entry.growth, law, entry.dtype and (self.states or entry.dtype))
         tied_to = None
         if tie is not None and tie.node == node.name and switch_value(self.model.config, tie.when, {}, tie.where):
             if tie.to not in self.ids:

@@ -16,11 +16,17 @@ POSITIONS = -2
 
 
 class Kept(NamedTuple):
-    """What the cache keeps of a node's output. `dims` are the growth law's, in the model's names."""
+    """What the cache keeps of a node. `dims` are the growth law's, in the model's names."""
 
     kind: str
     growth: str
     dims: Mapping[str, Tree]
+    dtype: str | None = None  # of a state that has one of its own
+
+    @property
+    def constant(self) -> bool:
+        """Whether it is the state that the op carries, and not the node's output."""
+        return self.growth == "constant"
 
 
 class Stored(NamedTuple):

@@ -1,6 +1,7 @@
 """Sharding as state: the mesh, layouts, how they follow an op's axes, and the collectives between them."""
 
 from rooflight.layout.follow import Flow, follow
+from rooflight.layout.groups import shared_groups
 from rooflight.layout.layout import Layout, Move, ordered, redistribute, replicated
 from rooflight.layout.load import busiest
 from rooflight.layout.mesh import (
@@ -38,5 +39,6 @@ __all__ = [
     "ordered",
     "redistribute",
     "replicated",
+    "shared_groups",
     "vocabulary_rows",
 ]

@@ -34,6 +34,13 @@ OPS = (
         other="4 * rows",  # exponential, add, divide, multiply
     ),
     op(
+        "relu_squared",
+        family="elementwise",
+        summary="the square of what is above zero",
+        axes="x[...] -> [...]",
+        other="2 * rows",  # comparison, square
+    ),
+    op(
         "gelu",
         family="elementwise",
         summary="Gaussian error linear unit, exact or by tanh",

@@ -14,6 +14,16 @@ OPS = (
         other="4 * rows * width",  # square, add up, scale, gain
     ),
     op(
+        "rms_norm_gated",
+        family="norm",
+        summary="times the SiLU of a gate, then the root mean square within each of some groups; a gain for all",
+        axes="x[... (groups each)], gate[... (groups each)] -> [... (groups each)]",
+        dims=("groups",),
+        weights={"weight": "[(groups each)]"},
+        shares="groups",  # a sum of squares per group: less than an activation, and a collective all the same
+        other="9 * rows * groups * each",  # SiLU (4), times it, square, add up, scale, gain
+    ),
+    op(
         "layer_norm",
         family="norm",
         summary="subtract the mean, divide by the deviation, times a stored gain, plus a stored shift",

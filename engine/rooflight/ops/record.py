@@ -27,7 +27,8 @@ class Op(NamedTuple):
     switches  yes/no fields a node may set, off by default
     choices   named fields a node may set and their legal words; the first is the default
     counts    names that a rule computes: `pairs`, the (query, key) pairs a mask lets through
-    lengths   axis names whose length follows from the others
+    lengths   names whose length, or number, follows from the others
+    state     axes of what it carries from step to step, sequences first; None for most ops
     carries   output axis name -> input axis name whose cut it has, where the names differ
     reads     weight elements read in one step; None means each stored element once
     view      moves no bytes and computes nothing: the output is another look at the inputs
@@ -36,6 +37,7 @@ class Op(NamedTuple):
     on_chip   its output stays inside the kernel that consumes it
     whole     axis names that no GPU may hold a part of while the op runs
     additive  linear in its operands taken together: of sums still owed, the sum may be taken after it
+    shares    name of which one number per row is summed by the GPUs that hold parts of one
     rows      what it does with rows of experts, whose layout is the experts' and not the tokens': spread, share, gather
     """
 
@@ -60,6 +62,8 @@ class Op(NamedTuple):
     additive: bool = False
     carries: Mapping[str, str] = {}
     rows: str = ""
+    shares: str = ""
+    state: Axes | None = None
     axes: str = ""  # the line as written, for messages and tables
 
 
@@ -86,6 +90,8 @@ def op(
     additive: bool = False,
     carries: Mapping[str, str] | None = None,
     rows: str = "",
+    shares: str = "",
+    state: str | None = None,
 ) -> Op:
     """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
 
@@ -95,9 +101,7 @@ def op(
     for key, shape in (weights or {}).items():
         optional = key.endswith("?")
         tensor = key.rstrip("?")
-        if not (shape.startswith("[") and shape.endswith("]")):
-            raise AxesError(f"a weight's axes stand in brackets: {shape!r}")
-        stored.append(Weight(tensor, parse_axes(shape[1:-1]), tensor if optional else None))
+        stored.append(Weight(tensor, _bracketed(shape), tensor if optional else None))
     return Op(
         name=name,
         family=family,
@@ -120,8 +124,16 @@ def op(
         additive=additive or view,
         carries=dict(carries or {}),
         rows=rows,
+        shares=shares,
+        state=None if state is None else _bracketed(state),
         axes=axes,
     )
+
+
+def _bracketed(shape: str) -> Axes:
+    if not (shape.startswith("[") and shape.endswith("]")):
+        raise AxesError(f"a weight's axes stand in brackets: {shape!r}")
+    return parse_axes(shape[1:-1])
 
 
 def _formula(text: str | int) -> Tree:

@@ -340,6 +340,8 @@ def _listed(schedule: Schedule, config: Config, count: int, stage: str) -> tuple
             "no such key",
             f"add {key}",
         ) from None
+    if isinstance(words, str) and all(len(word) == 1 for word in schedule.blocks):
+        words = list(words)  # one letter per layer
     if not isinstance(words, list) or len(cast("list[Any]", words)) != count:
         got = f"{len(cast('list[Any]', words))} entries" if isinstance(words, list) else described(words)
         raise SpecError(

@@ -25,6 +25,7 @@ class Precision(NamedTuple):
     activations  dtype of tensors between kernels, None as the checkpoint's dtype
     operands     what inputs of linear ops are turned into for the matrix product, None as the weight's format says
     cache        dtype of cached tensors, None as the checkpoint's dtype
+    states       dtype of recurrent states that have one of their own, None as their component says
     """
 
     name: str
@@ -33,6 +34,7 @@ class Precision(NamedTuple):
     activations: str | None
     cache: str | None
     operands: str | None = None
+    states: str | None = None
 
 
 AS_STORED = Precision(FACTORY, "Everything as the checkpoint has it.", FACTORY, None, None)
@@ -58,6 +60,7 @@ def read_precision(name: str, section: Any, place: str, schemes: Mapping[str, Sc
         _dtype(reader, "activations"),
         _dtype(reader, "cache"),
         _dtype(reader, "operands"),
+        _dtype(reader, "states"),
     )
     reader.done()
     return profile

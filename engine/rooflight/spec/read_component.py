@@ -20,7 +20,7 @@ from rooflight.spec.records import (
     Switch,
     Use,
 )
-from rooflight.values import SpecError
+from rooflight.values import BITS, SpecError
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ def read_component(name: str, section: Any, place: str, roles: Mapping[str, str]
     role = reader.word("role", tuple(roles))
     inputs = reader.words("inputs", ("x",))
     switches = {key: _one_text(reader.sub("switches", Section(place)), key) for key in _keys(reader, "switches")}
-    slots = {key: _role(reader, key, roles) for key in _keys(reader, "slots")}
+    slots = {key: _roles(reader, key, roles) for key in _keys(reader, "slots")}
     ops = {key: _read_op(key, sub) for key, sub in reader.entries("ops", Section(place))}
     components = {
         key: read_component(key, reader.section["components"][key], sub.where(), roles)
@@ -57,7 +57,7 @@ def read_component(name: str, section: Any, place: str, roles: Mapping[str, str]
                 node.slot,
                 "declare it in slots",
             )
-    labels, entries = _read_cache(reader, graph)
+    labels, entries = _read_cache(reader, graph, OPS | ops)
     outputs = reader.words("outputs")
     for output in outputs:
         if output not in graph:
@@ -96,8 +96,17 @@ def _one_text(reader: Reader, key: str) -> str:
     return reader.text(key)
 
 
-def _role(reader: Reader, slot: str, roles: Mapping[str, str]) -> str:
-    return reader.sub("slots").word(slot, tuple(roles))
+def _roles(reader: Reader, slot: str, roles: Mapping[str, str]) -> tuple[str, ...]:
+    section = reader.sub("slots")
+    if not isinstance(section.any(slot), list):
+        return (section.word(slot, tuple(roles)),)
+    taken = section.words(slot)
+    for role in taken:
+        if role not in roles:
+            raise SpecError(
+                "unknown-role", section.where(slot), "roles of roles.yaml", role, nearest(role, tuple(roles))
+            )
+    return taken
 
 
 def _read_op(name: str, reader: Reader) -> Op:
@@ -337,7 +346,9 @@ def _check_inputs(node: NodeSpec, inputs: tuple[str, ...], graph: Mapping[str, N
             )
 
 
-def _read_cache(reader: Reader, graph: Mapping[str, NodeSpec]) -> tuple[tuple[Label, ...], tuple[CacheEntry, ...]]:
+def _read_cache(
+    reader: Reader, graph: Mapping[str, NodeSpec], ops: Mapping[str, Op]
+) -> tuple[tuple[Label, ...], tuple[CacheEntry, ...]]:
     if "cache" not in reader.section:
         reader.any("cache", None)
         return (), ()
@@ -361,6 +372,7 @@ def _read_cache(reader: Reader, graph: Mapping[str, NodeSpec]) -> tuple[tuple[La
                 "name-taken", item.where("node"), "one entry per node", f"{node} twice", "keep one of the two"
             )
         growth = item.word("growth", tuple(GROWTH), "per_token")
+        _check_law(item, growth, ops[graph[node].op or ""])
         dims = read_lengths(item)
         if set(dims) != set(GROWTH[growth]):
             raise SpecError(
@@ -370,9 +382,31 @@ def _read_cache(reader: Reader, graph: Mapping[str, NodeSpec]) -> tuple[tuple[La
                 ", ".join(dims) or "none",
                 f"growth {growth} takes exactly these",
             )
-        entries.append(_finished(item, CacheEntry(node, item.text("kind"), growth, dims, item.where())))
+        dtype = item.word("dtype", tuple(BITS)) if "dtype" in item.names() else None
+        source, quote = (None, None) if dtype is None else (item.text("source"), item.text("quote"))
+        entries.append(
+            _finished(item, CacheEntry(node, item.text("kind"), growth, dims, item.where(), dtype, source, quote))
+        )
     cache.done()
     return labels, tuple(entries)
+
+
+def _check_law(item: Reader, growth: str, record: Op) -> None:
+    """Only what an op carries itself is constant; a dtype of its own is a state's, of which nobody reads positions."""
+    constant = growth == "constant"
+    if constant != (record.state is not None):
+        expected = "an op that carries a state" if constant else "growth: constant, for the state that the op carries"
+        got = f"{record.name}, which carries none" if constant else f"growth: {growth}"
+        fix = "give the entry another growth, or another node" if constant else "write growth: constant"
+        raise SpecError("cache-state", item.where(), expected, got, fix)
+    if "dtype" in item.names() and not constant:
+        raise SpecError(
+            "cache-state",
+            item.where("dtype"),
+            "a dtype of its own for a constant entry only",
+            f"growth: {growth}",
+            "leave it out: --precision decides the dtype of what grows",
+        )
 
 
 def _finished(reader: Reader, record: T) -> T:

@@ -51,19 +51,26 @@ class NodeSpec(NamedTuple):
 
 
 class CacheEntry(NamedTuple):
-    """A node whose output stays between steps. Whoever reads it sees all positions held, not only the new ones."""
+    """What stays between steps: a node's output, of which readers see all positions held, or the state its op carries.
+
+    dtype   of a state that runtimes keep in a dtype of its own, with the file that says so and its words
+    """
 
     node: str
     kind: str
     growth: str  # key of GROWTH
     dims: Mapping[str, Tree]
     where: str
+    dtype: str | None = None
+    source: str | None = None
+    quote: str | None = None
 
 
 # Growth law -> the dims it needs.
 GROWTH: dict[str, tuple[str, ...]] = {
     "per_token": (),  # one position per token
     "window": ("window",),  # only the last `window` positions
+    "constant": (),  # the state that an op carries from step to step, as large for any number of positions
 }
 
 
@@ -90,7 +97,7 @@ class ComponentSpec(NamedTuple):
     role: str
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    slots: Mapping[str, str]  # slot -> role it takes
+    slots: Mapping[str, tuple[str, ...]]  # slot -> roles it takes
     switches: Mapping[str, str]  # switch -> meaning
     cache: tuple[CacheEntry, ...]
     decode_variant: str | None

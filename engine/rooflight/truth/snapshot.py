@@ -159,6 +159,7 @@ _PROVENANCE: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "released": ("a date, YYYY-MM-DD", _is_date),
     "published_total": ("a whole number from 1", lambda value: type(value) is int and 0 < value <= _MAX_TOTAL),
     "published_total_counts": ("a list of " + ", ".join(KINDS), lambda value: _all(value, KINDS.__contains__)),
+    "published_total_leaves_out": ("a list of texts", lambda value: _all(value, _is_text)),
     "published_total_source": ("text", _is_text),
     "notes": ("a list of texts", lambda value: _all(value, _is_text)),
 }

@@ -54,6 +54,7 @@ CODES: dict[str, str] = {
     "tie-shape": "Tied nodes whose weights have different shapes.",
     "unnamed-tensor": "A weight that the model spec gives no name in the checkpoint.",
     # Shapes
+    "cache-state": "A cache entry whose growth, or dtype, does not go with whether its op carries a state.",
     "rank-mismatch": "An input has another number of axes than the op's axes line.",
     "axes-undetermined": "A merged axis of which more than one length is unknown.",
     "axis-mismatch": "Two lengths that one axes line makes equal are different formulas.",

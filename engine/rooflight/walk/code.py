@@ -10,8 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rooflight.expr import Value, ceil_div, cmp_, div, floor_div, max_, min_, mod, prod, total
-from rooflight.layout import busiest, vocabulary_rows
+from rooflight.layout import busiest, shared_groups, vocabulary_rows
 from rooflight.ops import causal_pairs, sliding_pairs, square_pairs
+from rooflight.walk.state import resumes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,8 @@ FUNCTIONS: dict[str, Callable[..., Value]] = {
     "causal_pairs": causal_pairs,
     "sliding_pairs": sliding_pairs,
     "square_pairs": square_pairs,
+    "resumes": resumes,
+    "shared_groups": shared_groups,
     "vocabulary_rows": vocabulary_rows,
     "busiest": busiest,
     **{name: partial(cmp_, "==" if name == "=" else name) for name in ("=", "!=", "<", "<=", ">", ">=")},

@@ -11,6 +11,7 @@ from rooflight.walk.code import FUNCTIONS, Code
 from rooflight.walk.program import Cached, Check, Counting, Program, Step, Stored
 from rooflight.walk.shapes import Matched, Operand, Shapes
 from rooflight.walk.shard import Family, Sharder
+from rooflight.walk.state import state_moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +130,8 @@ class _Compiler:
         )
         elements = code.sum([weight.elements for weight in stored])
         zero = code.constant(0)
-        kept = node.kept is not None
+        carried = None if op.state is None else self.shapes.of(op.state, found)
+        kept = node.kept is not None and not node.kept.constant
         reads = [t for t in inputs if not t.cache and not t.on_chip]
         # Keeping a view means copying it into the cache. Ids are not activations; their few bytes are the host's.
         reading = (kept or not op.view) and op.family != "embedding"
@@ -146,7 +148,8 @@ class _Compiler:
             written=zero if op.view or op.on_chip or kept else code.product(shape),
             cache_read=code.sum([self._cache_read(t, node) for t in inputs]) if kept or not op.view else zero,
             cache_written=code.product(shape) if kept else zero,
-            cached=self._cached(node, shape) if kept else None,
+            state_moved=zero if carried is None else state_moved(code, self.graph.phase, code.product(carried)),
+            cached=self._cached(node, shape, carried),
             attended=self._attended(node, inputs),
             pairs=pairs,
             copies=code.lower(node.copies, {}),
@@ -154,7 +157,7 @@ class _Compiler:
         )
 
     def _output(self, index: int, node: Node, shape: Shape, pairs: Slot | None, inputs: list[Tensor]) -> Tensor:
-        if node.kept is not None:
+        if node.kept is not None and not node.kept.constant:
             at = self._position_axis(node, shape)
             seen = (*shape[:at], self._visible(node.kept), *shape[at + 1 :])
             return Tensor(seen, cache=((index, self.code.product(seen)),), copies=node.copies)
@@ -226,9 +229,12 @@ class _Compiler:
             )
         return shape.index(self.new)
 
-    def _cached(self, node: Node, shape: Shape) -> Cached:
+    def _cached(self, node: Node, shape: Shape, carried: Shape | None) -> Cached | None:
         kept = node.kept
-        assert kept is not None
+        if kept is None:
+            return None
+        if carried is not None:
+            return Cached(kept, self.code.product(carried[1:]), self.code.constant(1), None)
         self._position_axis(node, shape)
         width = self.code.product([slot for slot in shape if slot not in (self.batch, self.new)])
         if kept.growth != "window":
@@ -294,7 +300,7 @@ class _Compiler:
         code = self.code
         quantities = {
             "params": lambda: code.sum([code.product([step.params, step.copies]) for step in steps]),
-            "cache_elements_per_token": lambda: code.sum([entry.width for entry in cached]),
+            "cache_elements_per_token": lambda: code.sum([entry.width for entry in cached if not entry.kept.constant]),
             "cache_elements": lambda: code.sum([code.product([entry.width, entry.positions]) for entry in cached]),
         }
         checks: list[Check] = []

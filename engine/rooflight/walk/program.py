@@ -22,7 +22,10 @@ class Stored(NamedTuple):
 
 
 class Cached(NamedTuple):
-    """What the cache keeps of one copy: elements per position of one sequence, and positions it holds at the end."""
+    """What the cache keeps of one copy: elements per position of one sequence, and positions it holds at the end.
+
+    A state has no positions: its width is all of it, held once.
+    """
 
     kept: Kept
     width: Slot
@@ -36,6 +39,7 @@ class Step(NamedTuple):
     copies, active   of the node in one layer: all of them, and those that work on one token
     read, written   activation elements that cross the kernel's boundary
     cache_read, cache_written   cached elements read and written
+    state_moved   elements of the op's own state, read and written
     attended   elements per position of the keys (or values) that attention reads, each shown head once; else 0
     """
 
@@ -50,6 +54,7 @@ class Step(NamedTuple):
     written: Slot
     cache_read: Slot
     cache_written: Slot
+    state_moved: Slot
     cached: Cached | None
     attended: Slot
     pairs: Slot | None  # (query, key) pairs of one head and sequence

@@ -6,7 +6,7 @@ serves every plan of a family, and a degree of 1 makes its terms vanish.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from rooflight.layout import (
     BATCH,
@@ -24,6 +24,7 @@ from rooflight.layout import (
     replicated,
 )
 from rooflight.walk.shapes import Operand, Shapes
+from rooflight.walk.state import state_moved
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -83,10 +84,20 @@ class LocalStep(NamedTuple):
     written: Slot
     cache_read: Slot
     cache_written: Slot
+    state_moved: Slot
     cache_width: Slot
     cache_positions: Slot
     copies: Slot
     transfers: tuple[Transfer, ...]  # before the node runs
+
+
+class Sections(NamedTuple):
+    """An axis that lies in sections side by side, each cut by itself: (length, parts) of each."""
+
+    each: tuple[tuple[Slot, Slot], ...]
+
+
+Parts: TypeAlias = "Slot | Sections | None"
 
 
 class Held(NamedTuple):
@@ -94,7 +105,7 @@ class Held(NamedTuple):
 
     layout: Layout
     shape: Shape  # global
-    parts: tuple[Slot | None, ...]
+    parts: tuple[Parts, ...]
     exchanged: bool = False  # rows that already stand with their experts
 
 
@@ -120,7 +131,7 @@ class Sharder:
         """Return the slot of a group's number of GPUs."""
         return self.code.product([self.code.symbol(axis) for axis in group])
 
-    def local(self, length: Slot, cut: Group, parts: Slot | None) -> Slot:
+    def local(self, length: Slot, cut: Group, parts: Parts) -> Slot:
         """Return the length one GPU holds of an axis: whole parts, as many as the fullest GPU gets."""
         code = self.code
         if parts == AVERAGE:
@@ -128,6 +139,8 @@ class Sharder:
             return code.product([share, code.call("busiest", code.symbol(LOAD), self.degree(EXPERTS))])
         if not cut:
             return length
+        if isinstance(parts, Sections):
+            return code.sum([self.local(section, cut, pieces) for section, pieces in parts.each])
         if parts == PADDED:
             return code.call("vocabulary_rows", length, self.degree(cut))
         if parts is None or parts == length:
@@ -140,11 +153,11 @@ class Sharder:
         cuts = (layout or held.layout).cuts
         return tuple(self.local(n, cut, p) for n, cut, p in zip(held.shape, cuts, held.parts, strict=True))
 
-    def _cut_of(self, tree: Tree, role: str) -> tuple[Group, Slot | None]:
+    def _cut_of(self, tree: Tree, role: str) -> tuple[Group, Parts]:
         """Return what cuts a length, by the dims table, and its parts."""
         name = cut_name(tree, self.shards)
         if name is None:
-            return (), None
+            return self._sections(tree)
         shard = self.shards[name]
         if shard == "heads":
             return HEADS, self.code.lower(name, {})
@@ -153,6 +166,16 @@ class Sharder:
         block = self.blocks.get(role)
         parts = None if block is None else self.code.lower(("ceil_div", name, block), {})
         return EXPERT_WIDTH if role == "expert" else HEADS, parts
+
+    def _sections(self, tree: Tree) -> tuple[Group, Parts]:
+        """Return the cut of a sum of lengths each of which counts heads of its own, such as a fused projection's."""
+        terms = terms_of(tree)
+        named = [cut_name(term, self.shards) for term in terms]
+        heads = [name for name in named if name is not None and self.shards[name] == "heads"]
+        if len(terms) == 1 or len(heads) < len(terms):
+            return (), None
+        lengths = [self.code.lower(term, {}) for term in terms]
+        return HEADS, Sections(tuple(zip(lengths, [self.code.lower(name, {}) for name in heads], strict=True)))
 
     # -------------------------------------------------------------------------------------------- nodes
 
@@ -167,7 +190,7 @@ class Sharder:
         transfers: list[Transfer] = []
         inputs = [self._settled(source, node, transfers) for source in node.inputs]
         declared: dict[str, Group] = {}
-        parts: dict[str, Slot | None] = {}
+        parts: dict[str, Parts] = {}
         for name, tree in node.dims.items():
             cut, pieces = self._cut_of(node.cuts.get(name, tree), node.role)
             if cut:
@@ -183,21 +206,32 @@ class Sharder:
             held, moved = Held(Layout((repeats, ())), step.shape, (AVERAGE, None)), inputs
         else:
             held, moved = self._follow(node, inputs, declared, parts, step.shape, transfers, attends=attends)
+        if node.op.shares:
+            self._shared(node, moved[0], declared, transfers)
         apart = ordered(held.layout.partial & set(CONTEXT))
         if attends and apart and not node.op.on_chip:
             self._merged(node, moved[0], apart, transfers)
         if self.family.ulysses:
             held = self._exchanged(index, node, held, transfers, attends=attends)
-        if node.kept is not None and self.family.sequence:
+        keeps = node.kept is not None and not node.kept.constant  # positions, and not a state
+        if keeps and self.family.sequence:
             # GPUs that share heads each keep all positions, however the trunk is cut: decode reads them there.
             at, cuts = self._position(held, step), held.layout.cuts
             cuts = (*cuts[:at], *_without(HEADS, cuts[at : at + 1]), *cuts[at + 1 :])
             held = self._move(index, held, Layout(cuts, held.layout.partial), node, transfers)
         self._record(node, step, held, inputs, moved, seen, declared, parts, transfers)
-        if node.kept is not None:
+        if keeps:
             held = self._keep(held, tensor)
         self.held[index] = held
         self.groups.append(node.group)
+
+    def _shared(self, node: Node, held: Held, declared: Mapping[str, Group], transfers: list[Transfer]) -> None:
+        """GPUs that hold parts of one group add up what it needs of all: one number per row and group."""
+        name = node.op.shares
+        if name in declared:
+            groups = self.code.call("shared_groups", self.code.lower(node.dims[name], {}), self.degree(declared[name]))
+            numbers = self.code.product([*self.local_shape(held)[:-1], groups])
+            transfers.append(Transfer("all_reduce", declared[name], numbers, node.id))
 
     def _merged(self, node: Node, scores: Held, apart: Group, transfers: list[Transfer]) -> None:
         """GPUs that see other keys learn each other's log-sum-exp, one per query and head, and weigh by all of them."""
@@ -225,7 +259,7 @@ class Sharder:
         """Around attention heads are cut over context's GPUs too, and positions are whole; behind it, as before."""
         cuts = list(held.layout.cuts)
         heads = next((axis for axis, cut in enumerate(cuts) if set(HEADS) <= set(cut)), None)
-        if node.kept is not None:
+        if node.kept is not None and not node.kept.constant:
             cuts = [ordered(set(cut) - set(CONTEXT)) for cut in cuts]
             if heads is not None:
                 cuts[heads] = ordered({*HEADS, *CONTEXT})
@@ -254,7 +288,7 @@ class Sharder:
         node: Node,
         inputs: list[Held],
         declared: Mapping[str, Group],
-        parts: Mapping[str, Slot | None],
+        parts: Mapping[str, Parts],
         shape: Shape,
         transfers: list[Transfer],
         *,
@@ -271,8 +305,8 @@ class Sharder:
             self._move(source, held, want, node, transfers)
             for source, held, want in zip(node.inputs, inputs, flow.wants, strict=True)
         ]
-        known: dict[tuple[str, ...], Slot | None] = {}
-        leading: list[Slot | None] = []
+        known: dict[tuple[str, ...], Parts] = {}
+        leading: list[Parts] = []
         for axes, held in zip(op.map.inputs, moved, strict=True):
             named = axes[1:] if axes[:1] == (("...",),) else axes
             front = len(held.parts) - len(named)
@@ -284,7 +318,7 @@ class Sharder:
         carried = [*leading] if op.map.output[:1] == (("...",),) else []
         for axis in op.map.output[1:] if op.map.output[:1] == (("...",),) else op.map.output:
             name = axis[0] if axis else ""
-            name = op.carries.get(name, name)
+            name = name if name in parts else op.carries.get(name, name)
             if name in parts:
                 carried.append(parts[name])
             else:
@@ -367,7 +401,7 @@ class Sharder:
         moved: list[Held],
         seen: Sequence[Tensor],
         declared: Mapping[str, Group],
-        parts: Mapping[str, Slot | None],
+        parts: Mapping[str, Parts],
         transfers: list[Transfer],
     ) -> None:
         """Evaluate the op's formulas at the lengths of one GPU."""
@@ -396,9 +430,12 @@ class Sharder:
         )
         zero = code.constant(0)
         copies = self.copies(node.copies)
-        kept = step.cached is not None
+        carried = None if op.state is None else self.shapes.of(op.state, found)
+        kept = step.cached is not None and not step.cached.kept.constant
         width = positions = zero
-        if step.cached is not None:
+        if step.cached is not None and carried is not None:
+            width, positions = code.product(carried[1:]), step.cached.positions
+        elif step.cached is not None:
             at = self._position(held, step)
             width = code.product([n for axis, n in enumerate(shape) if axis not in (0, at)])
             cut = CONTEXT if self.phase == "decode" and not self.family.ulysses else held.layout.cuts[at]
@@ -417,6 +454,7 @@ class Sharder:
                 written=zero if step.written == zero else code.product(shape),
                 cache_read=zero if step.cache_read == zero else self._cache_read(node, inputs, seen),
                 cache_written=code.product(shape) if kept else zero,
+                state_moved=zero if carried is None else state_moved(code, self.phase, code.product(carried)),
                 cache_width=width,
                 cache_positions=positions,
                 copies=copies,
@@ -475,6 +513,13 @@ def cut_name(tree: Tree, shards: Mapping[str, str]) -> str | None:
     return named[0] if len(named) == 1 else None
 
 
+def terms_of(tree: Tree) -> list[Tree]:
+    """Return what a length is the sum of."""
+    if isinstance(tree, tuple) and tree[0] == "+":
+        return [term for part in tree[1:] for term in terms_of(part)]
+    return [tree]
+
+
 def _padded_blocks(graph: Graph) -> dict[str, int]:
     """Role -> the block that widths of its nodes are cut by, where a format fills parts of blocks up."""
     found: dict[str, int] = {}
@@ -492,4 +537,4 @@ def _factors(tree: Tree) -> list[Tree]:
     return [tree]
 
 
-__all__ = ["REPEATS", "Family", "Held", "LocalStep", "Sharder", "Transfer", "cut_name"]
+__all__ = ["REPEATS", "Family", "Held", "LocalStep", "Sharder", "Transfer", "cut_name", "terms_of"]
