@@ -37,6 +37,15 @@ class DecoderLayer:
         residual = hidden_states
         hidden_states = residual + ffn(hidden_states)
 """
+# Where a layer is one mixer alone.
+LAYERS = {
+    "nemotron_h": """
+class MixerBlock:
+    def forward(self, hidden_states):
+        residual = hidden_states
+        hidden_states = residual + mixer(hidden_states)
+"""
+}
 
 
 class Fault(NamedTuple):
@@ -104,13 +113,14 @@ def library():
 
 @cache
 def checkpoint(model):
-    """A checkpoint's config, its tensors, and its published total."""
+    """A checkpoint's config, its tensors, its published total and what that leaves out."""
     folder = SPECS / "truth" / model.replace("/", "--")
     facts = read_json(folder / "provenance.json")
     published = None
     if facts.get("published_total") is not None:
         published = facts["published_total"], tuple(facts.get("published_total_counts") or ("parameter",))
-    return read_json(folder / "config.json"), read_tensors(read_json(folder / "tensors.json"), model), published
+    left_out = tuple(facts.get("published_total_leaves_out") or ())
+    return read_json(folder / "config.json"), read_tensors(read_json(folder / "tensors.json"), model), published, left_out
 
 
 def changed(data, path, change):
@@ -166,7 +176,7 @@ def keys_of(path):
 
 def plant(fault):
     """The subject that a fault makes. Raises SpecError where reading or binding refuses it."""
-    sources, (config, rows, published) = texts(), checkpoint(fault.model)
+    sources, (config, rows, published, left_out) = texts(), checkpoint(fault.model)
     storage = None
     for change in fault.change:
         place = change["in"]
@@ -189,9 +199,10 @@ def plant(fault):
     read = library() if sources is texts() else read_library(sources)
     model = bind(read, config, "config.json", fault.model, storage=storage)
     quotes = "\n".join(anchor.quote for spec in library().models.values() for anchor in spec.anchors)
-    text = f'r"""\n{quotes}\n"""\n{LAYER}'
+    text = f'r"""\n{quotes}\n"""\n{LAYERS.get(model.spec.name, LAYER)}'
     files = {anchor.file for anchor in model.spec.anchors} | {model.spec.source}
-    subject = Subject(model, api.numbers(model, api.step_size(model)), rows, dict.fromkeys(files, text), published)
+    binding = api.numbers(model, api.step_size(model))
+    subject = Subject(model, binding, rows, dict.fromkeys(files, text), published, left_out)
     tensor_rows(model, subject.facts)  # as every command does: a graph that does not hold together is refused here
     _ = subject.programs
     return subject

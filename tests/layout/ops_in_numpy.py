@@ -77,6 +77,33 @@ def top_k(at, x):
     return -np.sort(-x, axis=-1)[..., :K]
 
 
+def causal_conv1d(at, x, weight, bias):
+    kernel = weight.shape[-1]
+    padded = np.concatenate([np.zeros_like(x[:, :1])] * (kernel - 1) + [x], 1)
+    return sum(padded[:, i : i + x.shape[1]] * weight[:, 0, i] for i in range(kernel)) + bias
+
+
+def selective_scan(at, x, dt, into, out, log, skip, bias):
+    """The recurrence, position by position; heads that share a group lie side by side."""
+    each = x.shape[2] // into.shape[2]
+    into, out = (np.repeat(one, each, axis=2) for one in (into, out))
+    step = np.log1p(np.exp(dt + bias))
+    state, given = np.zeros((x.shape[0], *x.shape[2:], into.shape[-1])), []
+    for s in range(x.shape[1]):
+        decay = np.exp(-np.exp(log) * step[:, s])[..., None, None]
+        state = decay * state + np.einsum("bh,bhp,bhn->bhpn", step[:, s], x[:, s], into[:, s])
+        given.append(np.einsum("bhpn,bhn->bhp", state, out[:, s]) + skip[:, None] * x[:, s])
+    return np.stack(given, 1)
+
+
+def rms_norm_gated(at, gate, x, weight, sums=None):
+    """`sums` of squares per row and group are given where a group lies on several GPUs, with how many it adds up."""
+    gated = x * gate / (1 + np.exp(-gate))
+    parts = gated.reshape(*x.shape[:-1], at.starts["groups#"], -1)
+    mean = (parts**2).mean(-1, keepdims=True) if sums is None else sums
+    return weight * (parts / np.sqrt(mean + 1e-6)).reshape(x.shape)
+
+
 GROUPS, K, PART = 3, 2, 2  # of the small cases
 
 REFERENCES = {
@@ -90,6 +117,11 @@ REFERENCES = {
     "attention_score": attention_score,
     "attention_softmax": attention_softmax,
     "attention_apply": attention_apply,
+    "causal_conv1d": causal_conv1d,
+    "ssd_chunk_scan": selective_scan,
+    "ssd_step": selective_scan,
+    "rms_norm_gated": rms_norm_gated,
+    "relu_squared": lambda at, x: np.maximum(x, 0) ** 2,
     "add": lambda at, x, y: x + y,
     "add_rows": lambda at, x, y: x + y,
     "multiply": lambda at, x, y: x * y,
@@ -126,6 +158,8 @@ DECLARED = {
     "linear_per_head": ("heads",),
     "embedding": ("entries",),
     "split": ("outer",),
+    "causal_conv1d": ("channels",),
+    "rms_norm_gated": ("groups",),
     "slice_parts": ("from",),
     "repeat_heads": ("heads",),
 }

@@ -9,6 +9,8 @@ from layout.ops_in_numpy import INTEGER, REFERENCES, Place, lengths_for
 from rooflight.dims import LEADING
 from rooflight.layout import Layout, follow
 
+COUNTED = ("heads", "groups")  # names of which a kernel is told how many it has
+
 
 class Case(NamedTuple):
     """Where an op's operands lie, and the cuts of names that weights decide. Leading axes are two."""
@@ -52,7 +54,7 @@ def run(mesh, case, follow=follow, seed=0):
         weight.name: rng.normal(size=tuple(int(np.prod([lengths[n] for n in axis])) for axis in weight.axes))
         for weight in op.weights
     }
-    everything = Place(dict.fromkeys(lengths, 0) | {"heads#": lengths.get("heads")})
+    everything = Place(dict.fromkeys(lengths, 0) | {f"{name}#": lengths.get(name) for name in COUNTED})
     truth = REFERENCES[op.name](everything, *whole, *weights.values())
 
     held = []
@@ -77,12 +79,19 @@ def _local(mesh, gpu, case, flow, lengths, held, weights):
         return piece(lengths[name], lengths[name], mesh.size(cut), mesh.rank(gpu, cut))
 
     starts = {name: part(name).start for name in lengths if name not in {"lead0", "lead1"}}
-    if "heads" in lengths:
-        heads = part("heads")
-        starts["heads#"] = heads.stop - heads.start
+    for name in COUNTED:
+        if name in lengths:
+            mine = part(name)
+            starts[f"{name}#"] = mine.stop - mine.start
     # A bias is added once, by the first of those whose results are summed.
     first = all(mesh.gpus[gpu].get(axis, 0) == 0 for axis in flow.output.partial)
-    arrays = [weights[w.name][tuple(part(axis[0]) if axis else slice(None) for axis in w.axes)] for w in op.weights]
+
+    def piece_of(axis):
+        """Of a merged axis a piece of its outermost part, with all of the others."""
+        mine, inner = part(axis[0]), int(np.prod([lengths[name] for name in axis[1:]]))
+        return slice(mine.start * inner, mine.stop * inner)
+
+    arrays = [weights[w.name][tuple(piece_of(axis) if axis else slice(None) for axis in w.axes)] for w in op.weights]
     return REFERENCES[op.name](Place(starts, first), *(one.shards[gpu] for one in held), *arrays)
 
 

@@ -7,6 +7,7 @@ from oracles.material import snapshot
 
 DENSE = ("llama", "mistral", "gpt2", "qwen2", "qwen3")
 EXPERTS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss")
+HYBRIDS = ("granitemoehybrid", "nemotron_h", "falcon_h1")
 V3, R1, V2_LITE = "deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-V2-Lite"
 MIXTRAL, QWEN3_MOE = "mistralai/Mixtral-8x7B-v0.1", "Qwen/Qwen3-30B-A3B"
 GPT_OSS, GPT_OSS_LARGE = "openai/gpt-oss-20b", "openai/gpt-oss-120b"
@@ -80,6 +81,28 @@ def llama_like(L, D, H, Hkv, dh, F=256, V=512, *, model_type="llama", **more):
         "vocab_size": V,
         "tie_word_embeddings": False,
     } | more
+
+
+def hybrid(pattern, **sizes):
+    """A configuration of layers that each are one mixer: M a state-space mixer, * attention, - a feed-forward network.
+
+    In BF16; whatever a case leaves open is small."""
+    return {
+        "architectures": ["NemotronHForCausalLM"],
+        "model_type": "nemotron_h",
+        "dtype": "bfloat16",
+        "hybrid_override_pattern": pattern,
+        "num_hidden_layers": len(pattern),
+        "hidden_size": 256,
+        "num_attention_heads": 8,
+        "num_key_value_heads": 8,
+        "head_dim": 64,
+        "intermediate_size": 512,
+        "vocab_size": 512,
+        "mamba_num_heads": 8,
+        "n_groups": 1,
+        **sizes,
+    }
 
 
 def windowed(full, sliding, window, Hkv, dh):

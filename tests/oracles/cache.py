@@ -37,3 +37,13 @@ def largest_context(pool, layers, width):
         middle = (low + high) // 2
         low, high = (middle, high) if request_bytes(middle, layers, width) <= pool else (low, middle)
     return low
+
+
+def mamba2_state_elements(heads, head_width, state):
+    """The recurrent state of one Mamba-2 layer and sequence (Dao and Gu, "Transformers are SSMs")."""
+    return heads * head_width * state
+
+
+def mamba2_conv_elements(heads, head_width, groups, state, conv):
+    """What its convolution must remember: the positions before the current one, of all its channels."""
+    return (heads * head_width + 2 * groups * state) * (conv - 1)

@@ -60,3 +60,11 @@ def mla_core_absorbed(batch, pairs, L, H, d_c, d_rope):
 def mla_absorb(tokens, L, H, d_c, d_nope, d_v):
     """Queries into latent space and outputs back out of it."""
     return 2 * tokens * L * H * d_c * (d_nope + d_v)
+
+
+def mamba2_scan(batch, length, L, heads, head_width, groups, state, chunk):
+    """Matrix work of a scan in chunks: causal pairs within each, into and out of the state for every position."""
+    chunks = [min(chunk, length - start) for start in range(0, length, chunk)]
+    pairs = sum(q * (q + 1) // 2 for q in chunks)
+    of_pairs = 2 * groups * state + 2 * heads * head_width
+    return batch * L * (pairs * of_pairs + length * 4 * heads * head_width * state)

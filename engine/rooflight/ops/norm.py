@@ -16,8 +16,8 @@ OPS = (
     op(
         "rms_norm_gated",
         family="norm",
-        summary="times the SiLU of a gate, then the root mean square within each of some groups; a gain for all",
-        axes="x[... (groups each)], gate[... (groups each)] -> [... (groups each)]",
+        summary="the SiLU of a gate times x, divided by the root mean square within each group, times a stored gain",
+        axes="gate[... (groups each)], x[... (groups each)] -> [... (groups each)]",
         dims=("groups",),
         weights={"weight": "[(groups each)]"},
         shares="groups",  # a sum of squares per group: less than an activation, and a collective all the same

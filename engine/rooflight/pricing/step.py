@@ -77,7 +77,7 @@ def lines(program: Program, held: Device, precision: Precision, dtype: str, mach
         for move in held.collectives[index]:
             kinds.append(move.kind)
             one = _moved(_name(node.id, kinds), node.group, move, machine.place.spans(move.group), machine)
-            if one.gpus == 1:
+            if one.gpus == 1 or _nothing(one, machine):
                 continue
             if work is not None and node.op.rows == "spread" and move.kind == "all_to_all":
                 # The exchange is what spreads the rows: it reads tokens and writes rows where their experts are.
@@ -92,6 +92,13 @@ def lines(program: Program, held: Device, precision: Precision, dtype: str, mach
     if machine.place.stages > 1:
         found.append(_send(program, held, machine))
     return tuple(found)
+
+
+def _nothing(line: Line, machine: Machine) -> bool:
+    """Whether nothing is to be sent under this plan, such as sums of groups that every GPU has whole."""
+    if machine.chosen is not None:
+        return line.id not in machine.chosen
+    return line.move is not None and isinstance(line.move.bytes, int | float) and not line.move.bytes
 
 
 def _computed(work: Work, node: str, machine: Machine) -> Spent:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rooflight.expr import Value, ceil_div, cmp_, div, floor_div, max_, min_, mod, prod, total
 from rooflight.layout import busiest, shared_groups, vocabulary_rows
-from rooflight.ops import causal_pairs, sliding_pairs, square_pairs
-from rooflight.walk.state import resumes
+from rooflight.ops import causal_pairs, resumes, sliding_pairs, square_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rooflight.expr import Value, cmp_, where
-
 if TYPE_CHECKING:
     from rooflight.walk.code import Code, Slot
-
-
-def resumes(new: Value, held: Value) -> Value:
-    """Return 1 where a prompt goes on after positions that were cached, and 0 where it begins."""
-    return where(cmp_(">", held, new), 1, 0)
 
 
 def state_moved(code: Code, phase: str, elements: Slot) -> Slot:
