@@ -51,11 +51,17 @@ def reasons() -> dict[tuple[str, str], str]:
     found: dict[tuple[str, str], str] = {}
     for path in sorted((ROOT / "engine" / "rooflight" / "ops").glob("*.py")):
         text = path.read_text(encoding="utf-8")
-        comments = {
-            token.start[0]: token.string.lstrip("# ")
-            for token in tokenize.generate_tokens(io.StringIO(text).readline)
-            if token.type == tokenize.COMMENT
-        }
+        comments: dict[int, str] = {}
+        alone: dict[int, str] = {}
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            if token.type == tokenize.COMMENT:
+                kind = alone if token.line.lstrip().startswith("#") else comments
+                kind[token.start[0]] = token.string.lstrip("# ")
+        for line in comments:  # a comment goes on in the lines below it
+            further = line + 1
+            while further in alone:
+                comments[line] += f" {alone[further]}"
+                further += 1
         for call in ast.walk(ast.parse(text)):
             if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "op" and call.args:
                 name = ast.literal_eval(call.args[0])
@@ -88,6 +94,8 @@ def ops() -> str:
                 ),
                 ("matrix FLOPs", _work(record.matmul, why.get((record.name, "matmul")))),
                 ("other FLOPs", _work(record.other, why.get((record.name, "other")))),
+                ("where", "; ".join(f"`{name}` = {code(print_tree(tree))}" for name, tree in record.lengths.items())),
+                ("carries", "" if record.state is None else f"a state `[{_axes(record.state)}]` from step to step"),
                 ("weight elements read", _work(record.reads, why.get((record.name, "reads")))),
                 ("choices", "; ".join(f"`{key}`: " + codes(words) for key, words in record.choices.items())),
                 ("moves", _moves(record)),
@@ -230,7 +238,8 @@ def _extends(name: str) -> str:
 def _kept(entry: Any) -> str:
     law = entry.growth.replace("_", " ")
     given = ", ".join(f"{name} {code(print_tree(tree))}" for name, tree in entry.dims.items())
-    return f"`{entry.node}` ({entry.kind}), {law}" + (f" ({given})" if given else "")
+    dtype = f", in `{entry.dtype}`" if entry.dtype else ""
+    return f"`{entry.node}` ({entry.kind}), {law}" + (f" ({given})" if given else "") + dtype
 
 
 def _label(label: Any) -> str:

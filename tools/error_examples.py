@@ -447,6 +447,7 @@ EXAMPLES: dict[str, Callable[[], object]] = {
     "stream-shape": _wide,
     "broken-invariant": spec("components/attention", "token: 2 *", "token: 3 *"),
     "no-mask": spec("components/attention", "op: attention_softmax, in: scores", "op: attention_softmax, in: q_heads"),
+    "cache-state": spec("components/attention", "{ node: k_heads,", "{ node: k_heads, growth: constant,"),
     "cache-axis": spec("components/attention", "node: k_heads", "node: scores"),
     "empty-schedule": spec("models/tiny", _STACK, "schedule: {}, inputs: embed, streams"),
     "schedule-gap": spec("models/tiny", _STACK, _RULES % "{ block: layer, when: i > 0 }"),

@@ -22,7 +22,7 @@ OPS = (
         whole=("s",),
         dims=("channels", "kernel"),
         weights={"weight": "[channels 1 kernel]", "bias?": "[channels]"},
-        other="b * s * channels * (2 * kernel + bias)",  # one channel sees no other: no matrix unit can do it
+        other="b * s * channels * (2 * kernel + bias)",  # a channel sees no other, so no matrix unit can do it
         state="[b channels before]",
         lengths={"before": "kernel - 1"},
     ),
@@ -34,13 +34,11 @@ OPS = (
         whole=("s", "n"),
         dims=("chunk",),
         weights=_LEARNED,
-        # Of a pair within a chunk: its score, once per group, and the weighted sum. Of every position: into the
-        # chunk's state, and out of the state before the chunk.
-        matmul="2 * b * g * (n + m * p) * pairs_in_chunks + 4 * b * s * g * m * p * n",
-        # Per head and position: bias, softplus (3), times A, running sum, decays to and from the chunk's ends (3), and
-        # the decay of what goes in (n); x times dt, D times x, decay of what comes out, two sums (5 p). Per pair:
-        # decay, a difference and an exponential, times the score. Per chunk: decay and sum of the state.
-        other="b * g * m * (s * (9 + n + 5 * p) + 3 * pairs_in_chunks + 2 * chunks * p * n)",
+        matmul="2 * b * g * (n + m * p) * pairs_in_chunks + 4 * b * s * g * m * p * n",  # per pair a score, once per
+        # group, and a weighted sum per head; per position into the chunk's state, and out of the one before
+        other="b * g * m * (s * (9 + n + 5 * p) + 3 * pairs_in_chunks + 2 * chunks * p * n)",  # per position bias,
+        # softplus (3), times A, running sum, decays (3), decay of what goes in (n), x times dt, D times x and its sum,
+        # decay of what comes out and its sum (5 p); per pair a decay (2), times the score; per chunk decay, add
         state=_STATE,
         lengths={
             "chunks": "ceil_div(s, chunk)",
@@ -54,9 +52,8 @@ OPS = (
         axes=_SCAN,
         whole=("s", "n"),
         weights=_LEARNED,
-        # Per head: bias, softplus (3), times A, exponential; dt times what goes in (n); D times x and its sum (2 p);
-        # per element of the state: decay, what goes in times x, sum, and out of it a product and a sum.
-        other="b * s * g * m * (6 + n + 2 * p + 5 * p * n)",
+        other="b * s * g * m * (6 + n + 2 * p + 5 * p * n)",  # bias, softplus (3), times A, exponential; dt times what
+        # goes in (n); D times x and its sum (2 p); per element of the state decay, x times it, add, multiply, add up
         state=_STATE,
     ),
 )
