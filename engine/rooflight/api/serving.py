@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.api.formula import json_number, meaning
 from rooflight.api.per_gpu import GPU_FIGURES
-from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedFigure, PricedStep, Terms, View
+from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedStep, Terms, View
 from rooflight.api.steps import RESOURCES
 from rooflight.expr import Expr, Space, div, floor_div, max_, named, total
 from rooflight.pricing import BEHIND, BETWEEN
 from rooflight.values import Quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rooflight.api.estimate import Estimate
     from rooflight.api.steps import Timed
     from rooflight.expr import Value
@@ -36,7 +38,8 @@ class KernelCard(NamedTuple):
 class StepCard(NamedTuple):
     """One step.
 
-    figures   by name: those of a priced step, those of one GPU, and SERVED_FIGURES
+    figures   by name: those of a priced step, those of one GPU, and what `rooflight estimate` prints beside them:
+              memory and joules, or shares of a step with kernels
     symbols   name -> (value, meaning) of every symbol in their formulas
     """
 
@@ -69,7 +72,7 @@ def serving(estimate: Estimate) -> Serving:
     return Serving(
         estimate.summary(),
         _card(estimate.decode, decode),
-        _card(estimate.prefill, terms),
+        _card(estimate.prefill, terms, full=False),
         _card(estimate.saturated, terms, kernels=False),
     )
 
@@ -77,33 +80,54 @@ def serving(estimate: Estimate) -> Serving:
 # ------------------------------------------------------------------------- what only `rooflight estimate` prints
 
 
-def _usable(view: View) -> Value:
-    return floor_div(view.memory * view.terms["usable"], 1)
+def _memory(priced: PricedStep, figures: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """What stands in a GPU's memory beside what `figures` say it holds, and what one request takes of it."""
+    phase = priced.timed.deployed.step.phase
+    numbers, formulas = priced.numbers, priced.formulas
 
+    def figure(name: str, label: str, of: Callable[[View], Value], unit: str = "byte") -> Quantity:
+        return _whole(Quantity(f"{phase}.{name}", label, of(numbers), unit, of(formulas)))
 
-def _per_request(name: str) -> Callable[[View], Value]:
-    return lambda view: GPU_FIGURES[name].of(view.alone)
+    def usable(view: View) -> Value:
+        return floor_div(view.memory * view.terms["usable"], 1)
 
+    def unusable(view: View) -> Value:
+        return view.memory - usable(view)
 
-def _room(view: View) -> Value:
-    """Bytes of the usable share beside everything the step holds, negative where it does not fit."""
-    parts = (("weights.bytes", view.stored), ("cache.bytes", view.part), ("activations.peak", view.part))
-    held = [named(name.replace(".", "_"), GPU_FIGURES[name].of(part)) for name, part in parts]
-    return named("usable_bytes", _usable(view)) - view.terms["reserve"] - total(held)
+    def room(view: View) -> Value:
+        """Bytes of the usable share beside everything the step holds, negative where it does not fit."""
+        found = [(name, figures[name]) for name in ("weights.bytes", "cache.bytes", "activations.peak")]
+        held = [named(n.replace(".", "_"), q.value if view is numbers else q.formula) for n, q in found]
+        return named("usable_bytes", usable(view)) - view.terms["reserve"] - total(held)
 
+    def capacity(view: View) -> Value:
+        return view.memory
 
-SERVED_FIGURES: dict[str, PricedFigure] = {
-    "memory.capacity": PricedFigure("Memory of one GPU", "byte", lambda view: view.memory),
-    "memory.usable": PricedFigure("Memory of one GPU that may be used", "byte", _usable),
-    "memory.unusable": PricedFigure("Memory of one GPU left alone", "byte", lambda view: view.memory - _usable(view)),
-    "memory.left": PricedFigure("Usable memory that is left", "byte", lambda view: max_(0, _room(view))),
-    "memory.over": PricedFigure("Memory that is missing", "byte", lambda view: max_(0, 0 - _room(view))),
-    "request.cache": PricedFigure("Cache of one request per rank", "byte", _per_request("cache.bytes")),
-    "request.activations": PricedFigure(
-        "Activations of one request per rank", "byte", _per_request("activations.peak")
-    ),
-    "requests": PricedFigure("Sequences in all", "sequence", lambda view: view.part.facts.binding["B"]),
-}
+    def left(view: View) -> Value:
+        return max_(0, room(view))
+
+    def over(view: View) -> Value:
+        return max_(0, 0 - room(view))
+
+    def cache(view: View) -> Value:
+        return GPU_FIGURES["cache.bytes"].of(view.alone)
+
+    def activations(view: View) -> Value:
+        return GPU_FIGURES["activations.peak"].of(view.alone)
+
+    def sequences(view: View) -> Value:
+        return view.part.facts.binding["B"]
+
+    return {
+        "memory.capacity": figure("memory.capacity", "Memory of one GPU", capacity),
+        "memory.usable": figure("memory.usable", "Memory of one GPU that may be used", usable),
+        "memory.unusable": figure("memory.unusable", "Memory of one GPU that is left alone", unusable),
+        "memory.left": figure("memory.left", "Usable memory that is left", left),
+        "memory.over": figure("memory.over", "Memory that is missing", over),
+        "request.cache": figure("request.cache", "Cache of one request per rank", cache),
+        "request.activations": figure("request.activations", "Activations of one request per rank", activations),
+        "requests": figure("requests", "Sequences in all", sequences, "sequence"),
+    }
 
 
 def _share(priced: PricedStep, resource: str) -> Quantity:
@@ -160,17 +184,18 @@ def _joules(priced: PricedStep, power: float) -> Quantity:
 # --------------------------------------------------------------------------------------------------- cards
 
 
-def _card(timed: Timed, terms: Terms, *, kernels: bool = True) -> StepCard:
+def _card(timed: Timed, terms: Terms, *, kernels: bool = True, full: bool = True) -> StepCard:
+    """Return a step, with `full` a GPU's whole memory too."""
     priced = PricedStep(timed, terms)
     step = timed.deployed.step
     names = [name for name in PRICED_FIGURES if name != "usd_per_million" or terms.usd is not None]
     figures = {name: priced.quantity(name) for name in (*names, *GPU_FIGURES)}
     # Whole by its floor, though the share of memory that may be used is a float.
     figures["max_batch"] = _whole(figures["max_batch"])
-    for name, (label, unit, of) in SERVED_FIGURES.items():
-        key = f"{step.phase}.{name}"
-        figures[name] = _whole(Quantity(key, label, of(priced.numbers), unit, of(priced.formulas)))
-    figures |= {f"share.{resource}": _share(priced, resource) for resource in RESOURCES}
+    if full:
+        figures |= _memory(priced, figures)
+    if kernels:
+        figures |= {f"share.{resource}": _share(priced, resource) for resource in RESOURCES}
     own: dict[str, tuple[int | float, str]] = {}
     power = timed.gpu.facts.get("tdp")
     if power is not None:
