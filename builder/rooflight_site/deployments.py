@@ -52,7 +52,8 @@ class Deployed(NamedTuple):
 def deploy(model: Model) -> Deployed:
     """The default deployment of a model. SpecError where it cannot be priced."""
     gpu, listed = front.machine(DEFAULT_GPU)
-    return deployed(api.smallest(model, gpu, listed=listed))
+    plan = api.smallest(model, gpu, listed=listed).plan
+    return deployed(api.Estimate(model, gpu, plan, listed=listed))  # the page names it, so nothing is picked any more
 
 
 def deployed(estimate: api.Estimate) -> Deployed:

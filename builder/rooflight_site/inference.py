@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rooflight.api import GPU_FIGURES, PRICED_FIGURES, ROW_FIGURES, KernelCard, StepCard
+from rooflight.api import GPU_FIGURES, ROW_FIGURES, KernelCard, StepCard
 from rooflight_site.commands import estimate_command, is_plain, priced_command
 from rooflight_site.deployments import Deployed, Sweep
 from rooflight_site.format import digits, given, grouped, shown
@@ -86,13 +86,12 @@ def _around(card: StepCard, deployed: Deployed) -> tuple[str, str]:
 
 def _step(card: StepCard, book: StepBook, deployed: Deployed, *, whole: bool) -> Json:
     before, after = _around(card, deployed)
-    estimate = _estimate(deployed)
 
     def command(name: str) -> str | None:
-        """None where the book's own rule gives it; figures that no formula command knows stand in the estimate."""
+        """None where the book's own rule gives it."""
         if name in GPU_FIGURES and not GPU_FIGURES[name].phased:
             return f"{before} {name} {after} --phase {card.phase}"
-        return None if name in GPU_FIGURES or name in PRICED_FIGURES else estimate
+        return None
 
     wanted = [name for name in card.figures if whole or name in FULL_FIGURES]
     return {
@@ -103,19 +102,17 @@ def _step(card: StepCard, book: StepBook, deployed: Deployed, *, whole: bool) ->
         "batch_text": grouped(card.batch),
         "context_text": grouped(card.context),
         "figures": {name: book.add(card.figures[name], command(name)) for name in wanted},
-        "kernels": [_kernel(kernel, card, book, estimate) for kernel in card.kernels],
+        "kernels": [_kernel(kernel, book) for kernel in card.kernels],
     }
 
 
-def _kernel(kernel: KernelCard, card: StepCard, book: StepBook, estimate: str) -> Json:
+def _kernel(kernel: KernelCard, book: StepBook) -> Json:
     """One row. A figure that is nothing by its kind, such as what a norm sends, is left out."""
     row = kernel.row
     name = row["id"].removeprefix(f"{kernel.kind}.") if kernel.kind else row["id"]
     figures = {}
     for figure in KERNEL_FIGURES:
-        if figure == "count":
-            figures[figure] = book.add(kernel.figures[figure], estimate)
-        elif row.get(figure):
+        if row.get(figure):
             assert is_plain(row["id"]), row["id"]  # the command of the book quotes nothing
             figures[figure] = book.add(kernel.figures[figure])
     kept = {key: value for key, value in row.items() if key not in ROW_FIGURES and key not in {"count", "bytes"}}

@@ -28,7 +28,8 @@ from rooflight.api.plans import (
     refusals,
     replicated,
 )
-from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedStep, Terms
+from rooflight.api.priced import PricedStep
+from rooflight.api.priced_figures import PRICED_FIGURES, ROW_FIGURES, Terms
 from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
