@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
-from rooflight.expr import Tree, evaluate_tree
+from rooflight.expr import Tree, evaluate_tree, exact
 from rooflight.spec.reader import described
 from rooflight.spec.records import ConfigKeys, ConfigRules, Formula
 from rooflight.values import CONFIG_NAMES, SpecError
@@ -153,14 +153,26 @@ def config_number(config: Config, dotted: str, *, flags: bool = False) -> int:
     return value
 
 
+def config_amount(config: Config, dotted: str, tree: Tree) -> int | Fraction:
+    """Look up what a formula over config keys works on: a whole number, or a share such as 0.25, exactly.
+
+    A share says how much of something else a length is. A key that is the whole formula is a length itself.
+    """
+    if tree != f"config.{dotted}":
+        try:
+            value = config_value(config, dotted)
+        except KeyError:
+            value = None
+        if isinstance(value, float) and 0 < value < 1:
+            return Fraction(str(value))
+    return config_number(config, dotted)
+
+
 def config_length(config: Config, tree: Tree, key: str) -> int | Fraction:
     """Evaluate a formula over config keys. SpecError where a key is missing or the result is no number."""
 
-    def look_up(name: str) -> int:
-        return config_number(config, name.removeprefix("config."))
-
     try:
-        value = evaluate_tree(tree, look_up)
+        value = exact(evaluate_tree(tree, lambda name: config_amount(config, name.removeprefix("config."), tree)))
     except ZeroDivisionError:
         raise SpecError(
             "config-out-of-range",
