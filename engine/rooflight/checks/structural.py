@@ -65,7 +65,8 @@ def _rotary(subject: Subject) -> Iterator[Finding]:
         dims = {name: evaluate_tree(tree, facts.binding.__getitem__) for name, tree in step.node.dims.items()}
         width, rotated = dims["width"], dims["rotated"]
         # Heads whose rotary part has a width of its own are cut before they are turned.
-        wanted: Any = config.get("qk_rope_head_dim", int(width * (1 if share is None else share)))
+        own = config.get("qk_rope_head_dim")  # null where a family's files list it and a model has none
+        wanted: Any = int(width * (1 if share is None else share)) if own is None else own
         if rotated != wanted:
             yield Finding(
                 "rope-segment",

@@ -101,8 +101,12 @@ def _bound(value: Any, where: str, depth: int, count: list[int]) -> None:
 
 
 def fill_defaults(config: Config, rules: ConfigRules) -> Config:
-    """Add what transformers fills in where the config says nothing."""
+    """Add what transformers fills in where the config says nothing; a list of one value per layer becomes the value."""
     filled = Config(config.where, dict(config.facts), config.warnings)
+    for key in rules.alike:
+        listed = filled.facts.get(key)
+        if isinstance(listed, list):
+            filled = _with(filled, key, _one_for_all(cast("list[Any]", listed), f"{config.where} {key}"))
     for key, default in rules.defaults.items():
         if key not in filled.facts:
             filled = _with(filled, key, default)
@@ -110,6 +114,15 @@ def fill_defaults(config: Config, rules: ConfigRules) -> Config:
         if filled.facts.get(key) is None:
             filled = _with(filled, key, default)
     return filled
+
+
+def _one_for_all(listed: list[Any], where: str) -> Any:
+    if not listed or any(type(value) is not type(listed[0]) or value != listed[0] for value in listed):
+        raise SpecError(
+            "config-wrong-type", where, "one value, or a list of it for every layer", described(listed),
+            "describe the layers apart in the spec: it was written for layers that are alike",
+        )  # fmt: skip
+    return listed[0]
 
 
 def _with(config: Config, key: str, default: object) -> Config:
