@@ -107,7 +107,7 @@ def buffer_rows(model: Model) -> tuple[TensorRow, ...]:
 
 
 def tied_rows(model: Model, analysis: Analysis) -> tuple[TensorRow, ...]:
-    """Return the tensors that a file holds where it stores a tied weight a second time: of single stages, not of stacks."""
+    """Return the tensors that a file holds where it stores a tied weight of a single stage a second time."""
     rows: list[TensorRow] = []
     for index, step in enumerate(analysis.program.steps):
         node = step.node

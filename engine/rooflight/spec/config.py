@@ -183,7 +183,6 @@ def config_amount(config: Config, dotted: str, tree: Tree) -> int | Fraction:
 
 def config_length(config: Config, tree: Tree, key: str) -> int | Fraction:
     """Evaluate a formula over config keys. SpecError where a key is missing or the result is no number."""
-
     try:
         value = exact(evaluate_tree(tree, lambda name: config_amount(config, name.removeprefix("config."), tree)))
     except ZeroDivisionError:

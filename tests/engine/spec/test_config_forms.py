@@ -98,7 +98,7 @@ def test_a_share_counts_exactly(share, rotated):
 @pytest.mark.parametrize("share", [0.3, 1.5, "half", None])
 def test_a_share_that_leaves_no_whole_length_is_refused(share):
     config = snapshot(GLM, "config") | {"partial_rotary_factor": share}
-    with pytest.raises(SpecError, match="config-(out-of-range|wrong-type|missing-key)"):
+    with pytest.raises(SpecError, match=r"config-(out-of-range|wrong-type|missing-key)"):
         rooflight.cost(config)
 
 
