@@ -427,7 +427,7 @@ def _config_trees(spec: ModelSpec) -> list[Tree]:
 
 
 def _config_switches(spec: ModelSpec) -> list[Switch]:
-    switches: list[Switch] = [stage.tie.when for stage in spec.stages if stage.tie is not None]
+    switches: list[Switch] = [tie.when for stage in spec.stages for tie in stage.ties]
     for use in _uses(spec):
         switches += use.switches.values()
     return switches

@@ -109,8 +109,7 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
     part = reader.word("part", PARTS, "main")
     if "repeat" not in reader.section:
         use = read_use(_only(reader, ("use", "cases", "dims", "switches", "slots")))
-        tie = _read_tie(reader.sub("tie")) if "tie" in reader.section else None
-        return Stage(name, inputs, where, use=use, tie=tie, part=part)
+        return Stage(name, inputs, where, use=use, ties=_read_ties(reader), part=part)
     repeat = reader.length("repeat")
     carries = [key for key, sub in reader.entries("streams") if _carries(sub)]
     if len(carries) != 1:
@@ -127,8 +126,19 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
     else:
         schedule = _read_schedule(reader.sub("schedule"), blocks)
     first = reader.length("first", 0)
+    ties = _read_ties(reader)
     reader.done()
-    return Stage(name, inputs, where, repeat=repeat, schedule=schedule, carries=carries[0], part=part, first=first)
+    return Stage(
+        name,
+        inputs,
+        where,
+        repeat=repeat,
+        schedule=schedule,
+        carries=carries[0],
+        ties=ties,
+        part=part,
+        first=first,
+    )
 
 
 def _only(reader: Reader, keys: tuple[str, ...]) -> Reader:
@@ -169,6 +179,13 @@ def _read_schedule(reader: Reader, blocks: Mapping[str, Use]) -> Schedule:
         raise SpecError("empty-schedule", reader.where(), "a list in the config, or rules", "neither", "write rules")
     reader.done()
     return Schedule(list_key, values, tuple(rules), reader.where())
+
+
+def _read_ties(reader: Reader) -> tuple[Tie, ...]:
+    """Read one tie, or a list of them."""
+    if isinstance(reader.any("tie", None), Items):
+        return tuple(map(_read_tie, reader.items("tie")))
+    return (_read_tie(reader.sub("tie")),) if "tie" in reader.section else ()
 
 
 def _read_tie(reader: Reader) -> Tie:

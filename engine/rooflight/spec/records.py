@@ -143,7 +143,7 @@ class Stage(NamedTuple):
     repeat: Tree | None = None
     schedule: Schedule | None = None
     carries: str | None = None
-    tie: Tie | None = None
+    ties: tuple[Tie, ...] = ()
     part: str = "main"  # main, or draft: heads that guess ahead, stored but deployed only on request
     first: Tree = 0  # the number of the stack's first layer in checkpoint names
 
