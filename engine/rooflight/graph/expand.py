@@ -166,9 +166,7 @@ class _Expansion:
     def _root(self, path: str, slot: str) -> _Place:
         return _Place(path, slot, len(self.groups) - 1, {}, 0, {}, {})
 
-    def _use(
-        self, use: Use, inputs: tuple[int, ...], place: _Place, outer: Mapping[str, bool]
-    ) -> tuple[int, ...]:
+    def _use(self, use: Use, inputs: tuple[int, ...], place: _Place, outer: Mapping[str, bool]) -> tuple[int, ...]:
         component = self._find(use.component, place, use.where)
         if place.depth > _MAX_NESTING:
             raise SpecError(
