@@ -152,11 +152,6 @@ INTEGER = {
     ("pick", "picks"): "n",
     ("attention_score_picked", "picks"): "t",
 }
-    ("embedding", "ids"): "entries",
-    ("keep_groups", "groups"): GROUPS,
-    ("pick", "picks"): "n",
-    ("attention_score_picked", "picks"): "t",
-}
 FIXED = {"split": {"inner": INNER}, "top_k": {"k": K}}
 AT_LEAST = {"top_k": {"n": 4}, "slice": {"from": 4, "to": TO}, "select_positions": {"s": 4, "to": TO}}
 MULTIPLES = {
