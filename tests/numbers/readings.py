@@ -27,7 +27,7 @@ def components(answer):
 def component(node):
     """The component that a node which does matmuls belongs to."""
     inside = node["id"].split(".")
-    if node["op"] in {"attention_score", "attention_apply"}:
+    if node["op"] in {"attention_score", "attention_score_picked", "attention_apply"}:
         return "attn_core"
     if node["op"] == "linear_per_head":
         return "mla_absorb"

@@ -116,7 +116,9 @@ def tied_rows(model: Model, analysis: Analysis) -> tuple[TensorRow, ...]:
             continue
         for weight, shape in analysis.stored.values[index]:
             name = tensor_name(model.spec, weight_path(group.stage, group.name, node.id, weight))
-            rows.append(TensorRow(name, shape, model.dtype, 1, node.id, "tied copy", group.part))
+            layers = group.layers or ()
+            name = name.replace("{i}", braced(layers))
+            rows.append(TensorRow(name, shape, model.dtype, len(layers) or 1, node.id, "tied copy", group.part))
     return tuple(rows)
 
 

@@ -36,6 +36,7 @@ class Op(NamedTuple):
     on_chip   its output stays inside the kernel that consumes it
     whole     axis names that no GPU may hold a part of while the op runs
     additive  linear in its operands taken together: of sums still owed, the sum may be taken after it
+    picks     axis name of the positions picked for each query: of what is cached it reads no others
     rows      what it does with rows of experts, whose layout is the experts' and not the tokens': spread, share, gather
     """
 
@@ -60,6 +61,7 @@ class Op(NamedTuple):
     additive: bool = False
     carries: Mapping[str, str] = {}
     rows: str = ""
+    picks: str = ""
     axes: str = ""  # the line as written, for messages and tables
 
 
@@ -86,6 +88,7 @@ def op(
     additive: bool = False,
     carries: Mapping[str, str] | None = None,
     rows: str = "",
+    picks: str = "",
 ) -> Op:
     """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
 
@@ -120,6 +123,7 @@ def op(
         additive=additive or view,
         carries=dict(carries or {}),
         rows=rows,
+        picks=picks,
         axes=axes,
     )
 

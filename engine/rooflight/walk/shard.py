@@ -471,7 +471,11 @@ class Sharder:
                     sizes.append(self.code.product(self.local_shape(self.held[source])))
                 else:
                     sizes.append(self.code.product([elements, self.code.call("/", local, whole)]))
-        return self.code.sum(sizes)
+        whole = self.code.sum(sizes)
+        if not node.op.picks or not sizes:
+            return whole
+        picks = seen[-1].shape[-1]
+        return self.code.product([whole, self.shapes.picked_share(picks)])
 
     def _position(self, held: Held, step: Step) -> int:
         """Return the axis of positions of what a node keeps."""
