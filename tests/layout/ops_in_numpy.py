@@ -49,6 +49,21 @@ def attention_score(at, q, k):
     return np.where(keys[None, :] > queries[:, None], -1e30, scores)
 
 
+def index_score(at, q, k, w):
+    above_zero = np.maximum(np.einsum("bshd,btd->bsht", q, k), 0)
+    scores = np.einsum("bsht,bsh->bst", above_zero, w)
+    queries = at.starts["s"] + np.arange(q.shape[1])
+    keys = at.starts["t"] + np.arange(k.shape[1])
+    return np.where(keys[None, :] > queries[:, None], -1e30, scores)
+
+
+def attention_score_picked(at, q, k, picks):
+    scores = np.einsum("bshd,bthd->bhst", q, np.repeat(k, q.shape[2] // k.shape[2], axis=2))
+    keys = at.starts["t"] + np.arange(k.shape[1])
+    picked = (picks[..., None] == keys).any(-2)
+    return np.where(picked[:, None], scores, -1e30)
+
+
 def softmax(at, x):
     raised = np.exp(x - x.max(-1, keepdims=True))
     return raised / raised.sum(-1, keepdims=True)
@@ -115,6 +130,8 @@ REFERENCES = {
     "layer_norm": layer_norm,
     "rope": rotate,
     "attention_score": attention_score,
+    "index_score": index_score,
+    "attention_score_picked": attention_score_picked,
     "attention_softmax": attention_softmax,
     "attention_apply": attention_apply,
     "causal_conv1d": causal_conv1d,
@@ -163,7 +180,12 @@ DECLARED = {
     "slice_parts": ("from",),
     "repeat_heads": ("heads",),
 }
-INTEGER = {("embedding", "ids"): "entries", ("keep_groups", "groups"): GROUPS, ("pick", "picks"): "n"}
+INTEGER = {
+    ("embedding", "ids"): "entries",
+    ("keep_groups", "groups"): GROUPS,
+    ("pick", "picks"): "n",
+    ("attention_score_picked", "picks"): "t",
+}
 FIXED = {"split": {"inner": INNER}, "top_k": {"k": K}}
 AT_LEAST = {"top_k": {"n": 4}, "slice": {"from": 4, "to": TO}, "select_positions": {"s": 4, "to": TO}}
 MULTIPLES = {

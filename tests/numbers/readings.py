@@ -5,11 +5,13 @@ from collections import Counter
 import rooflight
 from oracles.material import snapshot
 
-DENSE = ("llama", "mistral", "gpt2", "qwen2", "qwen3")
-EXPERTS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss")
+DENSE = ("llama", "mistral", "gpt2", "qwen2", "qwen3", "olmo2", "olmo3", "mimo", "smollm3")
+EXPERTS = ("mixtral", "qwen3_moe", "deepseek_v2", "deepseek_v3", "gpt_oss", "glm4_moe", "hunyuan", "ernie4_5_moe")
 HYBRIDS = ("granitemoehybrid", "nemotron_h", "falcon_h1")
 V3, R1, V2_LITE = "deepseek-ai/DeepSeek-V3", "deepseek-ai/DeepSeek-R1", "deepseek-ai/DeepSeek-V2-Lite"
 MIXTRAL, QWEN3_MOE = "mistralai/Mixtral-8x7B-v0.1", "Qwen/Qwen3-30B-A3B"
+GLM, HUNYUAN, ERNIE = "zai-org/GLM-4.5", "tencent/Hunyuan-A13B-Instruct", "baidu/ERNIE-4.5-21B-A3B-PT"
+OLMO3, MIMO = "allenai/Olmo-3-1025-7B", "XiaomiMiMo/MiMo-7B-Base"
 GPT_OSS, GPT_OSS_LARGE = "openai/gpt-oss-20b", "openai/gpt-oss-120b"
 
 
@@ -26,7 +28,7 @@ def components(answer):
 def component(node):
     """The component that a node which does matmuls belongs to."""
     inside = node["id"].split(".")
-    if node["op"] in {"attention_score", "attention_apply"}:
+    if node["op"] in {"attention_score", "attention_score_picked", "attention_apply"}:
         return "attn_core"
     if node["op"] == "linear_per_head":
         return "mla_absorb"

@@ -5,7 +5,7 @@ import pytest
 import rooflight
 from oracles import cache, configs
 from oracles.material import cases, checkpoints_of, snapshot
-from readings import DENSE, llama_like, request_bytes, windowed
+from readings import DENSE, OLMO3, llama_like, request_bytes, windowed
 
 CONTEXTS = (1, 2, 127, 128, 129, 4095, 4096, 4097, 32768)
 MISTRAL = next(row["config"] for row in cases("regression.yaml")["dense"] if row["id"] == "mistral-7b")
@@ -41,12 +41,19 @@ def per_token(config, *, capped):
 def test_bytes_per_token(model):
     config = in_bf16(model)
     found = rooflight.show(config)["cache"]
-    assert (found["bytes_per_token"], found["constant_bytes"]) == (per_token(config, capped=False), 0)
+    full = per_token(config, capped=True) * (config.get("sliding_window") or 0)
+    assert (found["bytes_per_token"], found["constant_bytes"]) == (per_token(config, capped=False), full)
 
 
 def test_bytes_per_token_follow_the_dtype():
     assert rooflight.show("openai-community/gpt2")["cache"]["bytes_per_token"] == 2 * 12 * 768 * 4
     assert rooflight.show("meta-llama/Meta-Llama-3.1-8B")["cache"]["bytes_per_token"] == 131072
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+def test_three_of_four_layers_with_a_window(context):
+    """OLMo 3: 24 of 32 layers hold 4,096 tokens at most, keys and values of 32 heads of 128."""
+    assert request_bytes(OLMO3, context) == 2 * 32 * 128 * 2 * (24 * min(context, 4096) + 8 * context)
 
 
 @pytest.mark.parametrize("context", CONTEXTS)

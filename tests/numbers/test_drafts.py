@@ -5,7 +5,7 @@ import pytest
 import rooflight
 from oracles import cache, configs, flops
 from oracles.material import elements, snapshot
-from readings import GPT_OSS, R1, V2_LITE, V3, components, in_bf16
+from readings import ERNIE, GLM, GPT_OSS, MIMO, R1, V2_LITE, V3, components, in_bf16
 
 CONFIG = in_bf16(V3)
 MTP = 13463426304
@@ -114,3 +114,37 @@ def test_both_checkpoints_that_store_one():
     for model in (V3, R1):
         truth = snapshot(model, "tensors")["totals"]
         assert rooflight.show(model)["params"]["mtp"] == truth["mtp"] == MTP
+
+
+SHARED = {  # draft layers whose embedding and head are the trunk's -> (stored in a layer, rows of the table)
+    MIMO: (210790400, 151680),
+    ERNIE: (123217920, 103424),
+}
+
+
+@pytest.mark.parametrize("count", COUNTS)
+@pytest.mark.parametrize("model", SHARED)
+def test_a_shared_head_is_read_and_not_stored(model, count):
+    stored, n_vocab = SHARED[model]
+    config = snapshot(model, "config") | {"num_nextn_predict_layers": count}
+    answer = rooflight.cost(config, phase="decode", batch=3, context=100, drafts=True)
+    added = drafts_of(answer)
+    assert rooflight.show(config)["params"]["mtp"] == sum(node["params"] for node in added) == count * stored
+    heads = [node for node in added if node["role"] == "head" and node["matmul_flops"]]
+    width = config["hidden_size"]
+    assert [node["matmul_flops"] for node in heads] == ([count * 2 * 3 * width * n_vocab] if count else [])
+    assert [node["weight_bytes"] for node in heads] == ([count * 2 * width * n_vocab] if count else [])
+
+
+def test_names_of_shared_drafts_are_numbered():
+    names = [row["name"] for row in rooflight.tensors(snapshot(MIMO, "config") | {"num_nextn_predict_layers": 2})]
+    assert "model.mtp_layers.{0-1}.input_proj.weight" in names
+    assert not [name for name in names if "mtp" in name and ("embed" in name or "head" in name)]
+
+
+def test_draft_layer_with_experts():
+    """GLM-4.5: a layer with 160 experts, the projection that joins, three norms, a table and a head of its own."""
+    layer = 5120 * (96 + 8 + 8 + 96) * 128 + (96 + 8 + 8) * 128 + 2 * 128 + 2 * 5120
+    moe = 5120 * 160 + 160 + 161 * 3 * 5120 * 1536
+    mtp = layer + moe + 2 * 5120 * 5120 + 3 * 5120 + 2 * 151552 * 5120
+    assert rooflight.show(GLM)["params"]["mtp"] == mtp == snapshot(GLM, "tensors")["totals"]["mtp"]

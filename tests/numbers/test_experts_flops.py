@@ -5,9 +5,9 @@ import pytest
 import rooflight
 from oracles import configs
 from oracles.material import cases, checkpoints_of, snapshot
-from readings import EXPERTS, GPT_OSS, GPT_OSS_LARGE, MIXTRAL, QWEN3_MOE, R1, V2_LITE, V3, components, windowed
+from readings import EXPERTS, GLM, GPT_OSS, GPT_OSS_LARGE, MIXTRAL, QWEN3_MOE, R1, V2_LITE, V3, components, windowed
 
-COVERED = (MIXTRAL, QWEN3_MOE, V2_LITE, V3, GPT_OSS, GPT_OSS_LARGE)
+COVERED = (MIXTRAL, QWEN3_MOE, V2_LITE, V3, GPT_OSS, GPT_OSS_LARGE, GLM)
 TORCH = [
     pytest.param(model, run, id=f"{model.split('/')[1]}-{run['phase']}-{run['batch']}")
     for model in COVERED
@@ -24,8 +24,8 @@ def as_torch_runs(run):
     return dict(phase=run["phase"], batch=run["batch"], context=length, head="all", attention=counted, decode="same")
 
 
-def test_all_runs_of_six_models():
-    assert len(TORCH) == 6 * 4
+def test_all_runs_of_seven_models():
+    assert len(TORCH) == 7 * 4
 
 
 @pytest.mark.parametrize(("model", "run"), TORCH)

@@ -7,7 +7,7 @@ import pytest
 import rooflight
 from oracles import configs, params
 from oracles.material import cases, checkpoints_of, snapshot
-from readings import EXPERTS, GPT_OSS, GPT_OSS_LARGE, MIXTRAL, QWEN3_MOE, R1, V2_LITE, V3
+from readings import ERNIE, EXPERTS, GLM, GPT_OSS, GPT_OSS_LARGE, HUNYUAN, MIXTRAL, QWEN3_MOE, R1, V2_LITE, V3
 
 MODELS = checkpoints_of(*EXPERTS)
 ROWS = cases("regression.yaml")["experts"]
@@ -19,10 +19,13 @@ EXACT = {  # total, active, draft layers: worked out by tests/oracles
     R1: (671026419200, 37552297472, 13463426304),
     GPT_OSS: (20914757184, 4187440704, 0),
     GPT_OSS_LARGE: (116829156672, 5711982912, 0),
+    GLM: (352797829024, 33632266144, 5539962272),
+    HUNYUAN: (80393183232, 12747448320, 0),
+    ERNIE: (21825437888, 3352150208, 123217920),
 }
 
 
-def test_seven_checkpoints():
+def test_ten_checkpoints():
     assert set(MODELS) == set(EXACT)
 
 
@@ -56,7 +59,7 @@ def test_parts(model):
     layers, E, k, Fe = configs.moe_layers(config)
     biases = 2 * Fe + D if config["model_type"] == "gpt_oss" else 0
     per_expert = params.gated_mlp(D, Fe) + biases
-    router_bias = E if config["model_type"] in {"gpt_oss", "deepseek_v3"} else 0
+    router_bias = E if configs.has_router_bias(config) else 0
     assert found["by_role"]["expert"] == layers * E * per_expert
     assert found["by_role"]["router"] == layers * (D * E + router_bias)
     assert found["total"] - found["active"] == layers * (E - k) * per_expert

@@ -8,7 +8,7 @@ import pytest
 import rooflight
 from oracles import configs, routing
 from oracles.material import checkpoints_of, elements, snapshot
-from readings import EXPERTS, MIXTRAL, QWEN3_MOE, R1, V3, in_bf16
+from readings import EXPERTS, GLM, MIXTRAL, QWEN3_MOE, R1, V3, in_bf16
 
 MODELS = [model for model in checkpoints_of(*EXPERTS) if model != R1]
 WIDTH = {"BF16": 2, "F32": 4}
@@ -42,10 +42,14 @@ def test_experts_of_a_decode_step(model, batch):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_one_token_reads_what_it_chose(model):
-    """No rounding: the sizes of these models are k/E of a power of two."""
+    """No rounding where k/E is a part of a power of two, as it is of these models but one."""
     config = in_bf16(model)
     _, E, k, _ = configs.moe_layers(config)
-    assert Fraction(read(config, batch=1)[0]) == Fraction(k, E) * expert_bytes(config)
+    found = read(config, batch=1)[0]
+    if model == GLM:  # 8 of 160
+        assert found == pytest.approx(expert_bytes(config) / 20, rel=1e-14)
+        return
+    assert Fraction(found) == Fraction(k, E) * expert_bytes(config)
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -75,8 +79,11 @@ def test_all_the_rest_is_read_once(model):
     found = rooflight.show(config)["params"]
     assert sum(map(elements, rows)) == found["total"] - found["by_role"]["expert"] - found["embedding"]
     rest = sum(elements(row) * WIDTH[row["dtype"]] for row in rows)
+    if config.get("tie_word_embeddings"):
+        rest += 2 * found["embedding"]  # a tied head reads the whole table
     for batch in BATCHES:
-        assert read(config, batch=batch)[1:] == (rest, 2 * batch * config["hidden_size"])
+        read_once, looked_up = read(config, batch=batch)[1:]
+        assert (read_once, looked_up) == (pytest.approx(rest, rel=1e-14), 2 * batch * config["hidden_size"])
 
 
 def test_speculated_tokens_choose_too():

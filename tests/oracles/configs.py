@@ -52,6 +52,17 @@ def _qwen3(config):
     return params.llama(**dims(config), F=config["intermediate_size"], tied=tied, qk_norm=True)
 
 
+def _olmo(config):
+    return params.olmo(
+        **dims(config), F=config["intermediate_size"], tied=_tied(config), bias=config.get("attention_bias", False)
+    )
+
+
+def _smollm3(config):
+    tied = config.get("tie_word_embeddings", True)
+    return params.llama(**dims(config), F=config["intermediate_size"], tied=tied)
+
+
 def _gpt2(config):
     return params.gpt2(
         config["n_layer"], config["n_embd"], config["vocab_size"], config["n_positions"], config.get("n_inner")
@@ -70,10 +81,13 @@ def _mixtral(config):
 def dense_layers(config):
     """How many layers have one feed-forward network instead of experts.
 
-    Qwen3 names such layers, and of the others every few have experts, counted from 1; DeepSeek puts them first."""
+    Qwen3 names such layers, and of the others every few have experts, counted from 1; DeepSeek, GLM and ERNIE put them
+    first."""
     if config["model_type"] == "qwen3_moe":
         named, step = config.get("mlp_only_layers") or [], config.get("decoder_sparse_step", 1)
         return sum(i in named or (i + 1) % step != 0 for i in range(config["num_hidden_layers"]))
+    if config["model_type"] == "ernie4_5_moe":
+        return min(config["moe_layer_start_index"], config["num_hidden_layers"])
     return min(config.get("first_k_dense_replace", 0), config["num_hidden_layers"])
 
 
@@ -125,12 +139,79 @@ def _deepseek(config):
     return total + letters["L"] * _mla_biases(config) - tied
 
 
+def _attention(config):
+    """What grouped-query attention adds to its four projections."""
+    kind = config["model_type"]
+    if kind in {"hunyuan", "hunyuan_v1_moe"}:
+        return dict(qkv_bias=config["attention_bias"], o_bias=config["attention_bias"], qk_norm=True)
+    if kind == "glm4_moe":
+        return dict(qkv_bias=config.get("attention_bias", False), qk_norm=config.get("use_qk_norm", False))
+    return dict(qkv_bias=config.get("use_bias", False), o_bias=config.get("use_bias", False))
+
+
+def shared_width(config):
+    """Width of all shared experts together, next to the routed ones; 0 where there are none."""
+    kind = config["model_type"]
+    if kind in {"hunyuan", "hunyuan_v1_moe"}:
+        return _alike(config["num_shared_expert"]) * config["intermediate_size"]
+    if kind == "ernie4_5_moe":
+        return config["moe_num_shared_experts"] * config["moe_intermediate_size"]
+    return (config.get("n_shared_experts") or 0) * config.get("moe_intermediate_size", 0)
+
+
+def _alike(listed):
+    """The one value of a list that holds one per layer, or a value alone."""
+    if not isinstance(listed, list):
+        return listed
+    (value,) = set(listed)
+    return value
+
+
+def has_router_bias(config):
+    """Whether a stored vector corrects the router's scores."""
+    return config["model_type"] in {"gpt_oss", "deepseek_v3", "glm4_moe", "ernie4_5_moe"}
+
+
+def _experts_behind_gqa(config):
+    _, E, _, Fe = moe_layers(config)
+    return params.experts_behind_gqa(
+        **dims(config),
+        E=E,
+        Fe=Fe,
+        dense=dense_layers(config),
+        F=config["intermediate_size"],
+        shared_width=shared_width(config),
+        router_bias=has_router_bias(config),
+        tied=_tied(config),
+        **_attention(config),
+    )
+
+
+def _layer(config):
+    """The decoder layer of a draft: with experts in GLM, without in ERNIE, whose main model has them, and in MiMo."""
+    letters = dims(config)
+    widths = [letters[name] for name in ("D", "H", "Hkv", "dh")]
+    D = letters["D"]
+    if config["model_type"] == "mimo":
+        return params.gqa_attention(*widths, qkv_bias=True) + 2 * D + params.gated_mlp(D, config["intermediate_size"])
+    attention = params.gqa_attention(*widths, **_attention(config)) + 2 * D
+    if config["model_type"] == "ernie4_5_moe":
+        return attention + params.gated_mlp(D, config["intermediate_size"])
+    _, E, _, Fe = moe_layers(config)
+    return attention + params.experts(D, E, Fe, router_bias=True) + params.gated_mlp(D, shared_width(config))
+
+
 def mtp(config):
     """Learned values of the draft layers, as stored."""
     letters = dims(config)
     drafts = config.get("num_nextn_predict_layers", 0)
     if not drafts:
         return 0
+    if config["model_type"] in {"mimo", "ernie4_5_moe"}:
+        norms = 3 if config["model_type"] == "mimo" else 2
+        return drafts * params.draft(letters["D"], _layer(config), norms=norms)
+    if config["model_type"] == "glm4_moe":
+        return drafts * params.draft(letters["D"], _layer(config), norms=3, own_vocabulary=letters["V"])
     one = params.deepseek_mtp(
         letters["D"],
         letters["H"],
@@ -171,6 +252,13 @@ TOTAL = {
     "mistral": _llama,
     "qwen2": _qwen2,
     "qwen3": _qwen3,
+    "olmo2": _olmo,
+    "olmo3": _olmo,
+    "mimo": _qwen2,
+    "smollm3": _smollm3,
+    "glm4_moe": _experts_behind_gqa,
+    "hunyuan": _experts_behind_gqa,
+    "ernie4_5_moe": _experts_behind_gqa,
     "mixtral": _mixtral,
     "qwen3_moe": _qwen3_moe,
     "gpt_oss": _gpt_oss,
@@ -195,7 +283,12 @@ def moe_layers(config):
     if config["model_type"] == "qwen3_moe":
         layers = L - dense_layers(config)
         return layers, config["num_experts"], config["num_experts_per_tok"], config["moe_intermediate_size"]
-    if config["model_type"] in {"deepseek_v2", "deepseek_v3"}:
+    if config["model_type"] in {"hunyuan", "hunyuan_v1_moe"}:
+        return L, config["num_experts"], _alike(config["moe_topk"]), _alike(config["moe_intermediate_size"])
+    if config["model_type"] == "ernie4_5_moe":
+        layers = L - dense_layers(config)
+        return layers, config["moe_num_experts"], config["moe_k"], config["moe_intermediate_size"]
+    if config["model_type"] in {"deepseek_v2", "deepseek_v3", "glm4_moe"}:
         layers = L - dense_layers(config)
         return layers, config["n_routed_experts"], config["num_experts_per_tok"], config["moe_intermediate_size"]
     return None
@@ -218,7 +311,7 @@ def cache_layers(config):
 
     Mistral slides in every layer once it has a window; Qwen2 and Qwen3 slide from max_window_layers on, and only where
     use_sliding_window says so; Qwen3 with experts slides everywhere or nowhere; gpt-oss in every second layer, the
-    first one included; a list of layer types overrides all."""
+    first one included; OLMo 3 in all but every fourth; a list of layer types overrides all."""
     if config["model_type"] == "gpt2":
         return [(config["n_layer"], config["n_head"], config["n_embd"] // config["n_head"], None)]
     letters = dims(config)
@@ -231,6 +324,8 @@ def cache_layers(config):
         sliding = L if config.get("use_sliding_window") else 0
     elif config["model_type"] in {"qwen2", "qwen3"}:
         sliding = max(L - config["max_window_layers"], 0) if config.get("use_sliding_window") else 0
+    elif config["model_type"] == "olmo3":
+        sliding = L - L // 4
     elif config["model_type"] in {"mistral", "mixtral"}:
         sliding = L
     else:
@@ -243,7 +338,7 @@ def cache_layers(config):
 def request_bytes(config, context):
     """Cache of one sequence of `context` tokens in the configuration's dtype (BF16 where it names none)."""
     width = WIDTH[config.get("dtype", "bfloat16")]
-    if "kv_lora_rank" in config:
+    if config.get("kv_lora_rank"):
         L, d_c, d_rope = (config[key] for key in ("num_hidden_layers", "kv_lora_rank", "qk_rope_head_dim"))
         return context * cache.mla_bytes_per_token(L, d_c, d_rope, width)
     return cache.request_bytes(context, cache_layers(config), width)
@@ -266,7 +361,7 @@ def components(config, *, batch, new, prefix=0, head="last", attention="exact", 
     letters = dims(config)
     L, D, H, V = (letters[key] for key in "LDHV")
     out = {"lm_head": flops.lm_head(rows, D, V)}
-    if "kv_lora_rank" in config:
+    if config.get("kv_lora_rank"):
         latent = latent_dims(config)
         scored = pairs.square(new, prefix) if attention == "square" else pairs.causal(new, prefix)
         widths = {key: latent[key] for key in ("d_nope", "d_rope", "d_v")}
@@ -292,8 +387,8 @@ def components(config, *, batch, new, prefix=0, head="last", attention="exact", 
     if layers:
         out["router"] = flops.router(tokens, layers, D, E)
         out["routed_experts"] = flops.routed_experts(tokens, layers, D, k, Fe)
-    if layers and config.get("n_shared_experts"):
-        out["shared_expert"] = flops.dense_mlp(tokens, layers, D, config["n_shared_experts"] * Fe)
+    if layers and shared_width(config):
+        out["shared_expert"] = flops.dense_mlp(tokens, layers, D, shared_width(config))
     if layers < L:
         out["dense_mlp"] = flops.dense_mlp(tokens, L - layers, D, config["intermediate_size"])
     return out

@@ -49,6 +49,29 @@ def qwen3_moe(L, D, H, Hkv, dh, E, Fe, V, *, tied=False, dense=0, F=0):
     return V * D + L * norms_and_attention + feed_forward + D + int(not tied) * V * D
 
 
+def olmo(L, D, H, Hkv, dh, F, V, *, tied=False, bias=False):
+    """Norms behind each half instead of before it, as many, and one over all query heads, one over all key heads
+    together (OLMo 2 report)."""
+    norms = L * (H + Hkv) * dh
+    return llama(L, D, H, Hkv, dh, F, V, tied=tied, qkv_bias=bias, o_bias=bias) + norms
+
+
+def experts_behind_gqa(
+    L, D, H, Hkv, dh, E, Fe, V, *, dense=0, F=0, shared_width=0, router_bias=False, tied=False, **attention
+):
+    """Grouped queries in all layers, a dense MLP in `dense` of them, experts and one shared MLP in the rest: GLM-4.5,
+    Hunyuan-A13B, ERNIE 4.5 (their reports). `attention` says what gqa_attention adds."""
+    block = gqa_attention(D, H, Hkv, dh, **attention) + 2 * D
+    moe = experts(D, E, Fe, router_bias=router_bias) + gated_mlp(D, shared_width)
+    return V * D + L * block + dense * gated_mlp(D, F) + (L - dense) * moe + D + int(not tied) * V * D
+
+
+def draft(D, layer, *, norms, own_vocabulary=0):
+    """One multi-token-prediction module: a decoder layer of `layer` parameters, the projection that joins two trunks,
+    `norms` norms beside the layer's, and a table and head of its own where it has them."""
+    return layer + 2 * D * D + norms * D + 2 * own_vocabulary * D
+
+
 def mixtral(L, D, H, Hkv, dh, E, F, V, *, tied=False):
     """Llama block with E experts of full width and a bias-free router (Jiang et al., "Mixtral of experts")."""
     block = gqa_attention(D, H, Hkv, dh) + experts(D, E, F) + 2 * D

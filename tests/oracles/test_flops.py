@@ -11,8 +11,8 @@ RUNS = [
 ]
 
 
-def test_eight_models_are_covered():
-    assert len(RUNS) == 8 * 4
+def test_nine_models_are_covered():
+    assert len(RUNS) == 9 * 4
 
 
 @pytest.mark.parametrize(("model", "run"), RUNS)

@@ -19,9 +19,11 @@ from rooflight.walk import Family
 
 LLAMA, GPT2, QWEN, TIED = "meta-llama/Meta-Llama-3.1-8B", "openai-community/gpt2", "Qwen/Qwen3-32B", "Qwen/Qwen3-0.6B"
 MIXTRAL, QWEN_MOE, GPT_OSS = "mistralai/Mixtral-8x7B-v0.1", "Qwen/Qwen3-30B-A3B", "openai/gpt-oss-20b"
+GLM, ERNIE, HUNYUAN = "zai-org/GLM-4.5", "baidu/ERNIE-4.5-21B-A3B-PT", "tencent/Hunyuan-A13B-Instruct"
+OLMO, SMOL, MIMO = "allenai/Olmo-3-1025-7B", "HuggingFaceTB/SmolLM3-3B", "XiaomiMiMo/MiMo-7B-Base"
 V2_LITE, V3 = "deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V3"
-DENSE = (LLAMA, GPT2, QWEN, TIED)
-EXPERTS = (MIXTRAL, QWEN_MOE, GPT_OSS, V2_LITE, V3)
+DENSE = (LLAMA, GPT2, QWEN, TIED, OLMO, SMOL)
+EXPERTS = (MIXTRAL, QWEN_MOE, GPT_OSS, V2_LITE, V3, GLM, ERNIE, HUNYUAN)
 PHASES = ("prefill", "decode")
 FAMILIES = (Family(), Family(ulysses=True), Family(sequence=True))
 

@@ -7,7 +7,21 @@ import yaml
 
 import rooflight
 from oracles.material import cases, fault, snapshot
-from plans.deployed import GPT_OSS, LLAMA, MIXTRAL, QWEN_MOE, TIED, V2_LITE, V3, model, part
+from plans.deployed import (
+    ERNIE,
+    GPT_OSS,
+    HUNYUAN,
+    LLAMA,
+    MIMO,
+    MIXTRAL,
+    QWEN_MOE,
+    SMOL,
+    TIED,
+    V2_LITE,
+    V3,
+    model,
+    part,
+)
 from readings import llama_like
 from rooflight import api
 from rooflight.api.memory import Deployed, memory, stages
@@ -217,3 +231,13 @@ def test_estimate_says_the_same(v3):
     fixture = Path(__file__).parents[1] / "cases" / "b200-seed.yaml"
     answer = rooflight.estimate(V3, str(fixture), "attn_dp=8,ep=8")
     assert {key: value for key, value in answer["memory"].items() if key in v3} == v3
+
+
+@pytest.mark.parametrize("pp", [2, 5])
+@pytest.mark.parametrize("name", [TIED, SMOL, HUNYUAN, ERNIE, MIMO])
+def test_a_shared_table_is_held_twice_at_most(name, pp):
+    """The last stage holds the token table once, whether head, draft embedding or both read it."""
+    knobs = dict(input_tokens=32, output_tokens=32, drafts=True)
+    alone, cut = (memory(model(name), Plan(pp=n), 10**12, **knobs) for n in (1, pp))
+    table = model(name).dims["n_vocab"] * model(name).dims["d_model"] * 2
+    assert sum(stage["weights_bytes"] for stage in cut["stages"]) == alone["weights_bytes"] + table

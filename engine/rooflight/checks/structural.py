@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from rooflight.checks.finding import Finding
 from rooflight.expr import evaluate_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from rooflight.checks.subject import Subject
 
@@ -66,7 +66,8 @@ def _rotary(subject: Subject) -> Iterator[Finding]:
         dims = {name: evaluate_tree(tree, facts.binding.__getitem__) for name, tree in step.node.dims.items()}
         width, rotated = dims["width"], dims["rotated"]
         # Heads whose rotary part has a width of its own are cut before they are turned.
-        wanted: Any = config.get("qk_rope_head_dim", int(width * (1 if share is None else share)))
+        own = config.get("qk_rope_head_dim")  # null where a family's files list it and a model has none
+        wanted: Any = int(width * (1 if share is None else share)) if own is None else own
         if rotated != wanted:
             yield Finding(
                 "rope-segment",
@@ -79,9 +80,22 @@ def _rotary(subject: Subject) -> Iterator[Finding]:
             )
     rotated_inputs = {step.node.id for step in ropes}
     scores = [step for step in facts.program.steps if step.node.op.name == "attention_score"]
+    bare = _without_positions(config)
     for step in scores if ropes else ():
+        layers = set(facts.program.graph.groups[step.node.group].layers or ())
         for source, what in zip(step.node.inputs, ("query", "key"), strict=True):
-            if not _comes_from(subject, source, rotated_inputs):
+            turned = _comes_from(subject, source, rotated_inputs)
+            if turned and layers & bare:
+                yield Finding(
+                    "rope-unwanted",
+                    GUARD,
+                    True,
+                    step.node.where,
+                    f"a {what} without positions in layer {min(layers & bare)}, as the config says",
+                    f"{facts.program.steps[source].node.id}, which is rotated",
+                    "give these layers an attention without rope",
+                )
+            elif not turned and (layers - bare or not layers):
                 yield Finding(
                     "rope-missing",
                     GUARD,
@@ -91,6 +105,17 @@ def _rotary(subject: Subject) -> Iterator[Finding]:
                     f"{facts.program.steps[source].node.id}, which no rope precedes",
                     f"rotate the {what} before the scores",
                 )
+
+
+def _without_positions(config: Mapping[str, Any]) -> set[int]:
+    """Return the layers that a config says have no positions: those with a 0 in its list, or every few."""
+    listed, every = config.get("no_rope_layers"), config.get("no_rope_layer_interval")
+    if isinstance(listed, list):
+        return {layer for layer, turned in enumerate(cast("list[Any]", listed)) if turned in (0, False)}
+    count = config.get("num_hidden_layers")
+    if type(every) is not int or type(count) is not int or every < 1:
+        return set()
+    return set(range(every - 1, count, every))
 
 
 def _comes_from(subject: Subject, start: int, wanted: set[str]) -> bool:

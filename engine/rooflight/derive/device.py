@@ -11,7 +11,7 @@ from rooflight.layout import REPEATS
 from rooflight.walk import walk
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rooflight.analysis import Analysis
     from rooflight.layout import Group
@@ -38,7 +38,7 @@ class Device(NamedTuple):
     matmul: tuple[Value, ...]
     other: tuple[Value, ...]
     stored_bytes: tuple[Value, ...]
-    tied_bytes: tuple[Value, ...]  # what a tied node would store, were its owner on another GPU
+    tied_bytes: tuple[Value, ...]  # what nodes behind the layers store whose weight stands before them, once a weight
     weight_bytes: tuple[Value, ...]
     activation_bytes: tuple[Value, ...]
     kv_bytes: tuple[Value, ...]
@@ -71,9 +71,7 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
         stored_bytes=tuple(
             0 if step.node.tied_to is not None else held for step, held in zip(program.steps, stored, strict=True)
         ),
-        tied_bytes=tuple(
-            0 if step.node.tied_to is None else held for step, held in zip(program.steps, stored, strict=True)
-        ),
+        tied_bytes=_tied(program, stored),
         weight_bytes=tuple(
             (at(mine.weights_read) * width_w if step.node.op.reads is not None else held) * share
             for step, mine, held, share in zip(program.steps, local, stored, shares, strict=True)
@@ -94,6 +92,23 @@ def device(program: Program, analysis: Analysis, binding: Mapping[str, Value]) -
         collectives=tuple(tuple(map(collective, step.transfers)) for step in local),
         ends=tuple(map(collective, program.ends)),
     )
+
+
+def _tied(program: Program, stored: Sequence[Value]) -> tuple[Value, ...]:
+    """What a GPU that holds the last layers only stores for tied nodes: a weight once, however many read it."""
+    groups = program.graph.groups
+    layers = next((at for at, group in enumerate(groups) if group.layers is not None), len(groups))
+    nodes = {step.node.id: step.node for step in program.steps}
+    held: set[str] = set()
+    found: list[Value] = []
+    for step, size in zip(program.steps, stored, strict=True):
+        owner = step.node
+        while owner.tied_to is not None:
+            owner = nodes[owner.tied_to]
+        apart = owner is not step.node and owner.group < layers and owner.id not in held
+        held |= {owner.id} if apart else set()
+        found.append(size if apart else 0)
+    return tuple(found)
 
 
 def _collective(transfer: Transfer, size: Value, binding: Mapping[str, Value]) -> Collective:

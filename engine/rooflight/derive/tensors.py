@@ -107,16 +107,18 @@ def buffer_rows(model: Model) -> tuple[TensorRow, ...]:
 
 
 def tied_rows(model: Model, analysis: Analysis) -> tuple[TensorRow, ...]:
-    """Return the tensors that a file holds where it stores a tied weight a second time."""
+    """Return the tensors that a file holds where it stores a tied weight of a single stage a second time."""
     rows: list[TensorRow] = []
     for index, step in enumerate(analysis.program.steps):
         node = step.node
-        if node.tied_to is None:
-            continue
         group = analysis.program.graph.groups[node.group]
+        if node.tied_to is None or group.layers is not None:
+            continue
         for weight, shape in analysis.stored.values[index]:
             name = tensor_name(model.spec, weight_path(group.stage, group.name, node.id, weight))
-            rows.append(TensorRow(name, shape, model.dtype, 1, node.id, "tied copy", group.part))
+            layers = group.layers or ()
+            name = name.replace("{i}", braced(layers))
+            rows.append(TensorRow(name, shape, model.dtype, len(layers) or 1, node.id, "tied copy", group.part))
     return tuple(rows)
 
 

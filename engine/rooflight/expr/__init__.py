@@ -26,7 +26,7 @@ from rooflight.expr.print_latex import latex
 from rooflight.expr.print_mathml import math_element, mathml
 from rooflight.expr.print_text import text
 from rooflight.expr.read_json import FormulaDataError, from_json
-from rooflight.expr.scalars import Value
+from rooflight.expr.scalars import Value, exact
 from rooflight.expr.space import Space
 from rooflight.expr.to_python import CompiledFormula, compile_python
 from rooflight.expr.tree import evaluate_tree, names, print_tree
@@ -52,6 +52,7 @@ __all__ = [
     "equal",
     "evaluate",
     "evaluate_tree",
+    "exact",
     "expand_lets",
     "floor_div",
     "free_symbols",

@@ -87,6 +87,7 @@ class _Expansion:
     seams: list[Seam] = field(default_factory=list[Seam])
     ids: dict[str, int] = field(default_factory=dict[str, int])
     overrides: set[int] = field(default_factory=set[int])
+    ties: dict[str, Tie] = field(default_factory=dict[str, Tie])  # node id -> what it shares its weight with
 
     def run(self) -> Graph:
         outputs: dict[str, tuple[int, ...]] = {"tokens": (TOKENS,), "positions": (POSITIONS,)}
@@ -107,11 +108,9 @@ class _Expansion:
     def _stage(self, stage: Stage, inputs: tuple[int, ...]) -> tuple[int, ...]:
         if stage.use is not None:
             self.groups.append(Group(stage.name, stage.name, None, None, 1, stage.part))
-            outputs = self._use(self._chosen(stage.use), inputs, self._root(stage.name, stage.name), {}, stage.tie)
-            if stage.tie is not None and f"{stage.name}.{stage.tie.node}" not in self.ids:
-                raise SpecError(
-                    "unknown-node", stage.tie.where, f"a node of {stage.name}", stage.tie.node, "name the tied node"
-                )
+            self._tie(stage, stage.name)
+            outputs = self._use(self._chosen(stage.use), inputs, self._root(stage.name, stage.name), {})
+            self._check_tied(stage, stage.name)
             return outputs
         schedule = stage.schedule
         assert schedule is not None  # read_model gives every repeated stage one
@@ -127,7 +126,9 @@ class _Expansion:
             indices = tuple(first + index for index, kind in enumerate(layers) if kind == block)
             self.groups.append(Group(name, stage.name, block, indices, count, stage.part))
             use = self._chosen(self.model.spec.blocks[block])
-            outputs = self._use(use, inputs, self._root(name, block), {}, None)
+            self._tie(stage, name)
+            outputs = self._use(use, inputs, self._root(name, block), {})
+            self._check_tied(stage, name)
             if len(outputs) != 1:
                 raise SpecError(
                     "carried-stream",
@@ -138,6 +139,14 @@ class _Expansion:
                 )
             self.seams.append(Seam(stage.carries or "", inputs[0], outputs[0], use.where))
         return outputs
+
+    def _tie(self, stage: Stage, path: str) -> None:
+        self.ties |= {f"{path}.{tie.node}": tie for tie in stage.ties}
+
+    def _check_tied(self, stage: Stage, path: str) -> None:
+        for tie in stage.ties:
+            if f"{path}.{tie.node}" not in self.ids:
+                raise SpecError("unknown-node", tie.where, f"a node of {path}", tie.node, "name the tied node")
 
     def _chosen(self, use: Use) -> Use:
         """Let the config decide between cases."""
@@ -165,9 +174,7 @@ class _Expansion:
     def _root(self, path: str, slot: str) -> _Place:
         return _Place(path, slot, len(self.groups) - 1, {}, 0, {}, {})
 
-    def _use(
-        self, use: Use, inputs: tuple[int, ...], place: _Place, outer: Mapping[str, bool], tie: Tie | None
-    ) -> tuple[int, ...]:
+    def _use(self, use: Use, inputs: tuple[int, ...], place: _Place, outer: Mapping[str, bool]) -> tuple[int, ...]:
         component = self._find(use.component, place, use.where)
         if place.depth > _MAX_NESTING:
             raise SpecError(
@@ -228,7 +235,7 @@ class _Expansion:
             if node.when is not None and not switches[node.when]:
                 at[node.name] = sources[0]
             else:
-                at[node.name] = self._node(node, component, use, sources, inner, switches, tie)
+                at[node.name] = self._node(node, component, use, sources, inner, switches)
         self.instances[mine] = Instance(
             place.path, place.slot, component, place.group, first, len(self.nodes), place.scope, place.copies
         )
@@ -249,12 +256,11 @@ class _Expansion:
         sources: tuple[int, ...],
         place: _Place,
         switches: Mapping[str, bool],
-        tie: Tie | None,
     ) -> int:
         path = f"{place.path}.{node.name}"
         dims = {name: self._lower(tree, place.scope, node.where) for name, tree in node.dims.items()}
         if node.op is not None:
-            return self._op(node, component, sources, place, switches, dims, path, tie)
+            return self._op(node, component, sources, place, switches, dims, path)
         if node.slot is not None:
             filled = use.slots.get(node.slot)
             if filled is None:
@@ -292,7 +298,7 @@ class _Expansion:
             _times(place.copies, self._lower(node.copies, place.scope, node.where)),
             _times(place.active, self._lower(node.active or node.copies, place.scope, node.where)),
         )
-        outputs = self._use(filled, sources, inner, switches, None)
+        outputs = self._use(filled, sources, inner, switches)
         if len(outputs) != 1:
             raise SpecError(
                 "several-outputs",
@@ -312,7 +318,6 @@ class _Expansion:
         switches: Mapping[str, bool],
         dims: Mapping[str, Tree],
         path: str,
-        tie: Tie | None,
     ) -> int:
         record = {**OPS, **place.ops}[node.op or ""]
         kept = None
@@ -320,8 +325,8 @@ class _Expansion:
             if entry.node == node.name:
                 law = {name: self._lower(tree, place.scope, entry.where) for name, tree in entry.dims.items()}
                 kept = Kept(entry.kind, entry.growth, law, entry.dtype and (self.states or entry.dtype))
-        tied_to = None
-        if tie is not None and tie.node == node.name and switch_value(self.model.config, tie.when, {}, tie.where):
+        tied_to, tie = None, self.ties.get(path)
+        if tie is not None and switch_value(self.model.config, tie.when, {}, tie.where):
             if tie.to not in self.ids:
                 raise SpecError(
                     "unknown-node",

@@ -30,6 +30,30 @@ OPS = (
         on_chip=True,
     ),
     op(
+        "index_score",
+        family="attention",
+        summary="how much an earlier position matters to a query: weighted sum over small heads of what is above zero",
+        axes="q[b s h d], k[b t d], w[b s h] -> [b s t]",
+        whole=("h", "d", "t"),
+        matmul="2 * b * h * pairs * d + 2 * b * h * pairs",  # the products, then heads weighed and summed up
+        other="b * h * pairs",  # what is below zero counts as zero
+        choices={"mask": ("causal",)},
+        counts=("pairs",),
+    ),
+    op(
+        "attention_score_picked",
+        family="attention",
+        summary="query times key for the positions picked for each query; k query heads share a key head",
+        axes="q[b s (k g) d], k[b t k d], picks[b s n] -> [b (k g) s t]",
+        whole=("d", "t", "n"),
+        matmul="2 * b * k * g * pairs * d",
+        other="b * k * g * pairs",  # the scale
+        choices={"mask": ("picked",)},
+        counts=("pairs",),
+        on_chip=True,
+        picks="n",
+    ),
+    op(
         "attention_softmax",
         family="attention",
         summary="softmax of the scores over the keys a query may see",

@@ -6,7 +6,7 @@
 from rooflight.expr import Value, div, min_
 
 # What each mask needs beside the two lengths.
-MASK_DIMS: dict[str, tuple[str, ...]] = {"causal": (), "sliding": ("window",), "bidirectional": ()}
+MASK_DIMS: dict[str, tuple[str, ...]] = {"causal": (), "sliding": ("window",), "bidirectional": (), "picked": ()}
 
 
 def causal_pairs(new: Value, held: Value) -> Value:

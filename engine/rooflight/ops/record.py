@@ -38,6 +38,7 @@ class Op(NamedTuple):
     whole     axis names that no GPU may hold a part of while the op runs
     additive  linear in its operands taken together: of sums still owed, the sum may be taken after it
     shares    name of which one number per row is summed by the GPUs that hold parts of one
+    picks     axis name of the positions picked for each query: of what is cached it reads no others
     rows      what it does with rows of experts, whose layout is the experts' and not the tokens': spread, share, gather
     """
 
@@ -64,6 +65,7 @@ class Op(NamedTuple):
     rows: str = ""
     shares: str = ""
     state: Axes | None = None
+    picks: str = ""
     axes: str = ""  # the line as written, for messages and tables
 
 
@@ -92,6 +94,7 @@ def op(
     rows: str = "",
     shares: str = "",
     state: str | None = None,
+    picks: str = "",
 ) -> Op:
     """Read the strings of one record. A weight `bias?: [out]` exists where the switch `bias` is on.
 
@@ -126,6 +129,7 @@ def op(
         rows=rows,
         shares=shares,
         state=None if state is None else _bracketed(state),
+        picks=picks,
         axes=axes,
     )
 

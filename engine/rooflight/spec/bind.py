@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple, cast
 
-from rooflight.expr import Tree, evaluate_tree, names, print_tree
+from rooflight.expr import Tree, evaluate_tree, exact, names, print_tree
 from rooflight.spec.config import (
     Config,
+    config_amount,
     config_length,
     config_number,
     config_switch,
@@ -168,16 +170,16 @@ def _dim_values(
     unbound: dict[str, SpecError] = {}
     table = library.dims.dims
 
-    def look_up(name: str) -> int | Fraction:
+    def look_up(name: str, tree: Tree) -> int | Fraction:
         if name.startswith("config."):
-            return config_number(config, name.removeprefix("config."))
+            return config_amount(config, name.removeprefix("config."), tree)
         if name in unbound:
             raise unbound[name]
         return dims[name]
 
     for name, tree in spec.dims.items():
         try:
-            value = evaluate_tree(tree, look_up)
+            value = exact(evaluate_tree(tree, partial(look_up, tree=tree)))
         except SpecError as error:
             unbound[name] = error
             continue
@@ -429,7 +431,7 @@ def _config_trees(spec: ModelSpec) -> list[Tree]:
 
 
 def _config_switches(spec: ModelSpec) -> list[Switch]:
-    switches: list[Switch] = [stage.tie.when for stage in spec.stages if stage.tie is not None]
+    switches: list[Switch] = [tie.when for stage in spec.stages for tie in stage.ties]
     for use in _uses(spec):
         switches += use.switches.values()
     return switches

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple, cast
 
-from rooflight.expr import Tree, evaluate_tree
+from rooflight.expr import Tree, evaluate_tree, exact
 from rooflight.spec.reader import described
 from rooflight.spec.records import ConfigKeys, ConfigRules, Formula
 from rooflight.values import CONFIG_NAMES, SpecError
@@ -101,8 +101,12 @@ def _bound(value: Any, where: str, depth: int, count: list[int]) -> None:
 
 
 def fill_defaults(config: Config, rules: ConfigRules) -> Config:
-    """Add what transformers fills in where the config says nothing."""
+    """Add what transformers fills in where the config says nothing; a list of one value per layer becomes the value."""
     filled = Config(config.where, dict(config.facts), config.warnings)
+    for key in rules.alike:
+        listed = filled.facts.get(key)
+        if isinstance(listed, list):
+            filled = _with(filled, key, _one_for_all(cast("list[Any]", listed), f"{config.where} {key}"))
     for key, default in rules.defaults.items():
         if key not in filled.facts:
             filled = _with(filled, key, default)
@@ -110,6 +114,15 @@ def fill_defaults(config: Config, rules: ConfigRules) -> Config:
         if filled.facts.get(key) is None:
             filled = _with(filled, key, default)
     return filled
+
+
+def _one_for_all(listed: list[Any], where: str) -> Any:
+    if not listed or any(type(value) is not type(listed[0]) or value != listed[0] for value in listed):
+        raise SpecError(
+            "config-wrong-type", where, "one value, or a list of it for every layer", described(listed),
+            "describe the layers apart in the spec: it was written for layers that are alike",
+        )  # fmt: skip
+    return listed[0]
 
 
 def _with(config: Config, key: str, default: object) -> Config:
@@ -153,14 +166,25 @@ def config_number(config: Config, dotted: str, *, flags: bool = False) -> int:
     return value
 
 
+def config_amount(config: Config, dotted: str, tree: Tree) -> int | Fraction:
+    """Look up what a formula over config keys works on: a whole number, or a share such as 0.25, exactly.
+
+    A share says how much of something else a length is. A key that is the whole formula is a length itself.
+    """
+    if tree != f"config.{dotted}":
+        try:
+            value = config_value(config, dotted)
+        except KeyError:
+            value = None
+        if isinstance(value, float) and 0 < value < 1:
+            return Fraction(str(value))
+    return config_number(config, dotted)
+
+
 def config_length(config: Config, tree: Tree, key: str) -> int | Fraction:
     """Evaluate a formula over config keys. SpecError where a key is missing or the result is no number."""
-
-    def look_up(name: str) -> int:
-        return config_number(config, name.removeprefix("config."))
-
     try:
-        value = evaluate_tree(tree, look_up)
+        value = exact(evaluate_tree(tree, lambda name: config_amount(config, name.removeprefix("config."), tree)))
     except ZeroDivisionError:
         raise SpecError(
             "config-out-of-range",

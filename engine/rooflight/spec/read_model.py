@@ -78,8 +78,9 @@ def _read_config_rules(reader: Reader) -> ConfigRules:
         expects[key] = tuple(value) if isinstance(value, Items) else (value,)
     ignored = reader.sub("ignores", Section(reader.section.at()))
     ignores = {key: ignored.text(key) for key in ignored.names()}
+    alike = reader.words("alike", ())
     reader.done()
-    return ConfigRules(defaults, nulls, expects, ignores)
+    return ConfigRules(defaults, nulls, expects, ignores, alike)
 
 
 def _read_defaults(reader: Reader, group: str) -> dict[str, object]:
@@ -109,8 +110,8 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
     part = reader.word("part", PARTS, "main")
     if "repeat" not in reader.section:
         use = read_use(_only(reader, ("use", "cases", "dims", "switches", "slots")))
-        tie = _read_tie(reader.sub("tie")) if "tie" in reader.section else None
-        return Stage(name, inputs, where, use=use, tie=tie, part=part)
+        ties = (_read_tie(reader.sub("tie")),) if "tie" in reader.section else ()
+        return Stage(name, inputs, where, use=use, ties=ties, part=part)
     repeat = reader.length("repeat")
     carries = [key for key, sub in reader.entries("streams") if _carries(sub)]
     if len(carries) != 1:
@@ -127,8 +128,11 @@ def _read_stage(reader: Reader, blocks: Mapping[str, Use], before: tuple[str, ..
     else:
         schedule = _read_schedule(reader.sub("schedule"), blocks)
     first = reader.length("first", 0)
+    ties = tuple(_read_tie(item) for item in reader.items("ties", Items(reader.section.at())))
     reader.done()
-    return Stage(name, inputs, where, repeat=repeat, schedule=schedule, carries=carries[0], part=part, first=first)
+    return Stage(
+        name, inputs, where, repeat=repeat, schedule=schedule, carries=carries[0], ties=ties, part=part, first=first
+    )
 
 
 def _only(reader: Reader, keys: tuple[str, ...]) -> Reader:

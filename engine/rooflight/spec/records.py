@@ -150,7 +150,7 @@ class Stage(NamedTuple):
     repeat: Tree | None = None
     schedule: Schedule | None = None
     carries: str | None = None
-    tie: Tie | None = None
+    ties: tuple[Tie, ...] = ()
     part: str = "main"  # main, or draft: heads that guess ahead, stored but deployed only on request
     first: Tree = 0  # the number of the stack's first layer in checkpoint names
 
@@ -186,6 +186,7 @@ class ConfigRules(NamedTuple):
     nulls: Mapping[str, object]  # key -> what its absence or a null means
     expects: Mapping[str, tuple[object, ...]]  # key -> values the spec was written for
     ignores: Mapping[str, str]  # key -> why it does not matter
+    alike: tuple[str, ...] = ()  # keys that may list one value per layer, all the same
 
 
 class ModelSpec(NamedTuple):

@@ -146,7 +146,7 @@ class _Compiler:
             weights_read=elements if op.reads is None else code.lower(op.reads, local),
             read=code.sum([self._elements(t, node) for t in reads]) if reading else zero,
             written=zero if op.view or op.on_chip or kept else code.product(shape),
-            cache_read=code.sum([self._cache_read(t, node) for t in inputs]) if kept or not op.view else zero,
+            cache_read=self._cache_reads(inputs, node, found) if kept or not op.view else zero,
             cache_written=code.product(shape) if kept else zero,
             state_moved=zero if carried is None else state_moved(code, self.graph.phase, code.product(carried)),
             cached=self._cached(node, shape, carried),
@@ -212,6 +212,8 @@ class _Compiler:
             return pairs
         if mask == "bidirectional" or self.counting.attention == "square":
             return self.code.call("square_pairs", found.lengths["s"], found.lengths["t"])
+        if mask == "picked":  # each query sees its picks, the first ones as many as there are
+            return self.code.call("sliding_pairs", self.new, self.held, found.lengths[node.op.picks])
         if mask == "sliding":
             return self.code.call("sliding_pairs", self.new, self.held, found.lengths["window"])
         return self.code.call("causal_pairs", self.new, self.held)
@@ -249,6 +251,13 @@ class _Compiler:
         window = self.code.lower(kept.dims["window"], {})
         reach = self.code.sum([self.code.call("-", window, self.code.constant(1)), self.new])
         return self.code.call("min", self.held, reach)
+
+    def _cache_reads(self, inputs: list[Tensor], node: Node, found: Matched) -> Slot:
+        """Cached elements a node reads: of what several queries pick at most what there is, each position once."""
+        whole = self.code.sum([self._cache_read(tensor, node) for tensor in inputs])
+        if not node.op.picks or whole == self.code.constant(0):
+            return whole
+        return self.code.product([whole, self.shapes.picked_share(found.lengths[node.op.picks])])
 
     def _cache_read(self, tensor: Tensor, node: Node) -> Slot:
         """A cached tensor is read once per component and step, by its first reader: one kernel fetches it."""

@@ -44,6 +44,11 @@ class Shapes:
     code: Code
     checks: list[Check] = field(default_factory=list[Check])
 
+    def picked_share(self, picks: Slot) -> Slot:
+        """Return the share of all held positions that a step's queries pick together, each its own."""
+        held, new = self.code.symbol("s_kv"), self.code.symbol("s_q")
+        return self.code.call("/", self.code.call("min", held, self.code.product([picks, new])), held)
+
     def match(self, node: Node, operands: Sequence[Operand], dims: Mapping[str, Slot] | None = None) -> Matched:
         """Find the length of every name of the inputs. Raises SpecError where the number of axes cannot fit.
 

@@ -120,7 +120,7 @@ class Sharder:
         self.phase = graph.phase
         self.blocks = _padded_blocks(graph)
         self.held: dict[int, Held] = {}
-        self.versions: dict[tuple[int, Layout], Held] = {}
+        self.versions: dict[tuple[int, Layout, int], Held] = {}  # (what, how, in which block; -1 where it is entered)
         self.steps: list[LocalStep] = []
         self.groups: list[int] = []
         self.fetched: set[tuple[int, str]] = set()  # (cached node, component) whose read is counted
@@ -251,7 +251,7 @@ class Sharder:
                 found.append(Transfer("all_gather", held.layout.cuts[-1], self.code.product(pairs), node.id))
                 continue
             want = Layout((*held.layout.cuts[:-1], ()), held.layout.partial)
-            self.versions.pop((index, want), None)
+            self.versions.pop((index, want, node.group), None)
             self._move(index, held, want, node, found)
         return tuple(found)
 
@@ -279,7 +279,7 @@ class Sharder:
         if self.family.sequence and self.phase == "prefill":
             positions = (*(axis for axis in positions if axis not in HEADS), *HEADS)
         arriving: list[Transfer] = []
-        settled = self._move(source, held, Layout((held.layout.cuts[0], positions, ())), node, arriving)
+        settled = self._move(source, held, Layout((held.layout.cuts[0], positions, ())), node, arriving, block=-1)
         transfers += [transfer._replace(entry=True) for transfer in arriving]
         return settled
 
@@ -300,7 +300,10 @@ class Sharder:
             declared = {**declared, **{name: both for name in ("k", "h") if name in op.map.names()}}
         if attends and self.phase == "decode" and not self.family.ulysses:
             op = op._replace(whole=tuple(name for name in op.whole if name != "t"))
-        flow = follow(op, [held.layout for held in inputs], declared)
+        layouts = [held.layout for held in inputs]
+        if self.family.sequence and self.phase == "prefill" and len(inputs) == 1 and not op.additive:
+            layouts = [_scattered(inputs[0])]
+        flow = follow(op, layouts, declared)
         moved = [
             self._move(source, held, want, node, transfers)
             for source, held, want in zip(node.inputs, inputs, flow.wants, strict=True)
@@ -325,9 +328,20 @@ class Sharder:
                 carried.append(known.get(axis, known.get((name,))))
         return Held(flow.output, shape, tuple(carried)), moved
 
-    def _move(self, source: int, held: Held, want: Layout, node: Node, transfers: list[Transfer]) -> Held:
-        """Bring an input where the node wants it; whoever asks for the same later finds it there."""
-        key = (source, want)
+    def _move(
+        self,
+        source: int,
+        held: Held,
+        want: Layout,
+        node: Node,
+        transfers: list[Transfer],
+        block: int | None = None,
+    ) -> Held:
+        """Bring an input where the node wants it; whoever asks for the same later in the block finds it there.
+
+        Blocks of other layers ask anew: for them the trunk is what the layer before gave.
+        """
+        key = (source, want, node.group if block is None else block)
         if held.layout == want:
             return held
         if key not in self.versions:
@@ -495,12 +509,25 @@ class Sharder:
                     sizes.append(self.code.product(self.local_shape(self.held[source])))
                 else:
                     sizes.append(self.code.product([elements, self.code.call("/", local, whole)]))
-        return self.code.sum(sizes)
+        whole = self.code.sum(sizes)
+        if not node.op.picks or not sizes:
+            return whole
+        picks = seen[-1].shape[-1]
+        return self.code.product([whole, self.shapes.picked_share(picks)])
 
     def _position(self, held: Held, step: Step) -> int:
         """Return the axis of positions of what a node keeps."""
         new = self.code.symbol("s_q")
         return step.shape.index(new) if new in step.shape else 1
+
+
+def _scattered(held: Held) -> Layout:
+    """How a sum still owed arrives at what needs it paid, where the trunk is cut: each GPU pays for its positions."""
+    layout = held.layout
+    if len(layout.cuts) != 3 or not set(HEADS) <= layout.partial:  # noqa: PLR2004 - [B, s, width]
+        return layout
+    batch, positions, width = layout.cuts
+    return Layout((batch, (*positions, *HEADS), width), layout.partial - set(HEADS))
 
 
 def _without(axes: Group, cuts: Sequence[Group]) -> tuple[Group, ...]:

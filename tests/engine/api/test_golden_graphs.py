@@ -27,6 +27,13 @@ TARGETS = {
     "qwen2": "Qwen/Qwen2.5-7B-Instruct",
     "qwen2-windowed": WINDOWED,
     "qwen3": "Qwen/Qwen3-0.6B",
+    "olmo2": "allenai/OLMo-2-1124-7B",
+    "olmo3": "allenai/Olmo-3-1025-7B",
+    "smollm3": "HuggingFaceTB/SmolLM3-3B",
+    "mimo": "XiaomiMiMo/MiMo-7B-Base",
+    "glm4-moe": "zai-org/GLM-4.5",
+    "hunyuan-v1-moe": "tencent/Hunyuan-A13B-Instruct",
+    "ernie4-5-moe": "baidu/ERNIE-4.5-21B-A3B-PT",
 }
 
 

@@ -10,14 +10,15 @@ import re
 import shlex
 from collections.abc import Mapping
 from difflib import SequenceMatcher
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.edge.library import specs_folder
 from rooflight.edge.yaml_text import read_yaml
-from rooflight.expr import evaluate_tree, names
+from rooflight.expr import evaluate_tree, exact, names
 from rooflight.spec import described, find_spec
-from rooflight.spec.config import Config, config_number, config_value, fill_defaults, read_config
+from rooflight.spec.config import Config, config_amount, config_value, fill_defaults, read_config
 from rooflight.spec.read_model import read_model
 from rooflight.spec.scope import check_model_names
 from rooflight.truth import normal_config
@@ -248,12 +249,14 @@ def _dim_values(spec: ModelSpec, config: Config) -> dict[str, str]:
     known: dict[str, Any] = {}
     said: dict[str, str] = {}
 
-    def look_up(name: str) -> Any:
-        return config_number(filled, name.removeprefix("config.")) if name.startswith("config.") else known[name]
+    def look_up(name: str, tree: Tree) -> Any:
+        if name.startswith("config."):
+            return config_amount(filled, name.removeprefix("config."), tree)
+        return known[name]
 
     for name, tree in spec.dims.items():
         try:
-            known[name] = evaluate_tree(tree, look_up)
+            known[name] = exact(evaluate_tree(tree, partial(look_up, tree=tree)))
             said[name] = str(known[name]) + ("" if _says(config, tree) else ", by a default: the config does not say")
         except SpecError as error:
             said[name] = f"the config has {error.got} {error.where.rpartition(' ')[2]}"
