@@ -22,6 +22,9 @@ MIXTRAL, QWEN_MOE, GPT_OSS = "mistralai/Mixtral-8x7B-v0.1", "Qwen/Qwen3-30B-A3B"
 V2_LITE, V3 = "deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V3"
 DENSE = (LLAMA, GPT2, QWEN, TIED)
 EXPERTS = (MIXTRAL, QWEN_MOE, GPT_OSS, V2_LITE, V3)
+GRANITE, NEMOTRON = "ibm-granite/granite-4.0-h-micro", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"
+FALCON = "tiiuae/Falcon-H1-0.5B-Base"
+HYBRIDS = (GRANITE, NEMOTRON, FALCON)
 PHASES = ("prefill", "decode")
 FAMILIES = (Family(), Family(ulysses=True), Family(sequence=True))
 
