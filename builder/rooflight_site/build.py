@@ -18,8 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rooflight.api import Inspection
 from rooflight.edge.library import Catalog, open_catalog
 from rooflight_site import links, pages, prose, write
+from rooflight_site.deployments import Deployed
 from rooflight_site.errors import BuildError
 from rooflight_site.evaluate import Outcome, outcomes, outcomes_of, refuse_twins
+from rooflight_site.inference import INFERENCE_SCHEMA
 from rooflight_site.payload import GALLERY_SCHEMA, INSPECTION_SCHEMA, Json, gallery
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,28 +47,31 @@ def build(
     quiet: bool = False,  # noqa: FBT001, FBT002 - the command line's flags
     *,
     inspections: Sequence[Inspection] | None = None,
+    deployments: Mapping[str, Deployed] | None = None,
     source: Path = ROOT / "site_src",
     docs: Path = ROOT / "docs",
     site_url: str | None = None,
 ) -> BuildReport:
     """Write the whole site to `out`, which changes only when everything went well.
 
-    `inspections` replaces the library's models, for tests. `site_url` is needed by nothing but the 404 page, whose
-    links cannot be relative.
+    `inspections` replaces the library's models, and `deployments` theirs by id, for tests. `site_url` is needed by
+    nothing but the 404 page, whose links cannot be relative.
     """
     seconds: dict[str, float] = {}
     with write.staged(out) as stage, _progress(quiet=quiet, seconds=seconds) as track:
         work = stage / ".work"
-        results = _evaluate(library, inspections, jobs, track)
+        results = _evaluate(library, inspections, deployments or {}, jobs, track)
         models = [result.document for result in results if result.document is not None]
         left_out = tuple(result.why() for result in results if result.document is None)
         if not models:
             raise BuildError("\n".join(["no checkpoint may be published", *left_out]))
         refuse_twins(model["id"] for model in models)
         overview = gallery(models)
-        listed = list(pages.pages(source, overview, models))
+        inferences = {result.id: result.inference for result in results if result.inference is not None}
+        listed = list(pages.pages(source, overview, models, inferences))
         with track("render", len(listed)) as step:
-            _prepare(work, source, docs, overview, models, site_url)
+            _prepare(work, source, docs, site_url)
+            _data(work / "docs", overview, models, inferences)
             for page in listed:
                 write.text(work / "docs" / page.url / "index.md", page.stub())
                 write.text(work / "overrides" / page.view, page.render())
@@ -87,30 +92,33 @@ def build(
 
 
 def _evaluate(
-    library: Catalog | None, inspections: Sequence[Inspection] | None, jobs: int, track: Callable[..., Any]
+    library: Catalog | None,
+    inspections: Sequence[Inspection] | None,
+    deployments: Mapping[str, Deployed],
+    jobs: int,
+    track: Callable[..., Any],
 ) -> list[Outcome]:
     """What became of every checkpoint."""
     if inspections is not None:
         with track("evaluate", len(inspections)) as step:
-            return list(outcomes_of(inspections, step))
+            return list(outcomes_of(inspections, deployments, step))
     catalog = library or open_catalog()
     with track("evaluate", len(catalog.ids())) as step:
         return list(outcomes(catalog, jobs, step))
 
 
-def _prepare(
-    work: Path,
-    source: Path,
-    docs: Path,
-    overview: Json,
-    models: Sequence[Json],
-    site_url: str | None,
-) -> None:
-    """Everything MkDocs reads that is not a page: prose, data, assets and its configuration."""
-    content = work / "docs"
+def _data(content: Path, overview: Json, models: Sequence[Json], inferences: Mapping[str, Json]) -> None:
+    """The data files, among the files that MkDocs copies as they are."""
     write.data(content / pages.GALLERY_DATA, overview)
     for model in models:
         write.data(content / links.model_data(model["id"]), model)
+    for name, model in inferences.items():
+        write.data(content / links.inference_data(name), model)
+
+
+def _prepare(work: Path, source: Path, docs: Path, site_url: str | None) -> None:
+    """Everything MkDocs reads that is neither page nor figure: prose, schemas, assets and its configuration."""
+    content = work / "docs"
     write.tree(source / "schema", content / "data" / "schema")
     write.tree(source / "overrides", work / "overrides")
     assets = f"assets/{_content_hash(source)}"
@@ -128,7 +136,7 @@ def _prepare(
         write.text(content / path, text)
     config = {
         "nav": [{"Gallery": "index.md"}, *written.nav, {"Data": "data/index.md"}],
-        "extra_css": [f"{assets}/{name}.css" for name in ("base", "pages")],
+        "extra_css": [f"{assets}/{name}.css" for name in ("base", "pages", "inference")],
         "extra_javascript": [{"path": f"{assets}/main.js", "type": "module"}],
     } | ({"site_url": site_url} if site_url else {})
     extra = {"generator": False, "assets": assets, "docs_home": written.home}
@@ -168,7 +176,7 @@ def _collect(made: Path, stage: Path, results: Sequence[Outcome]) -> None:
     write.move(made, stage)
     report = {
         "generator": "rooflight",
-        "schemas": [GALLERY_SCHEMA, INSPECTION_SCHEMA],
+        "schemas": [GALLERY_SCHEMA, INSPECTION_SCHEMA, INFERENCE_SCHEMA],
         "published": [result.id for result in results if result.document is not None],
         "left_out": {r.id: [f.as_json() for f in r.blocking] for r in results if r.document is None},
     }

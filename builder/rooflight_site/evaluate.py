@@ -1,6 +1,8 @@
-"""The documents of a build: every checkpoint examined by the guards, the published ones inspected and serialized."""
+"""The documents of a build: every checkpoint examined by the guards, the published ones inspected, deployed and
+serialized.
+"""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from typing import NamedTuple
@@ -10,17 +12,20 @@ from rooflight.checks import Finding
 from rooflight.edge.library import Catalog, open_catalog
 from rooflight.edge.validate import review
 from rooflight_site import payload
+from rooflight_site.deployments import Deployed, deploy
 from rooflight_site.errors import BuildError
+from rooflight_site.inference import inference
 
 PER_PROCESS = 8  # checkpoints; a process takes about as long to start as another takes for this many
 
 
 class Outcome(NamedTuple):
-    """What became of one checkpoint: its document, or the findings that keep it from being published."""
+    """What became of one checkpoint: its documents, or the findings that keep it from being published."""
 
     id: str
     document: payload.Json | None
     blocking: tuple[Finding, ...] = ()
+    inference: payload.Json | None = None
 
     def why(self) -> str:
         """In one line, why it was left out: the first finding whole, the others counted."""
@@ -44,9 +49,18 @@ def outcomes(catalog: Catalog, jobs: int, step: Callable[[], None]) -> Iterator[
         yield from _counted(pool.map(_outcome, ids), step)
 
 
-def outcomes_of(inspections: Sequence[Inspection], step: Callable[[], None]) -> Iterator[Outcome]:
-    """The same for models that are read already; no guard sees them."""
-    return _counted((Outcome(model.facts.id, payload.inspection(model)) for model in inspections), step)
+def outcomes_of(
+    inspections: Sequence[Inspection], deployments: Mapping[str, Deployed], step: Callable[[], None]
+) -> Iterator[Outcome]:
+    """The same for models that are read and deployed already; no guard sees them."""
+    return _counted((_read(model, deployments.get(model.facts.id)) for model in inspections), step)
+
+
+def _read(model: Inspection, deployed: Deployed | None) -> Outcome:
+    document = payload.inspection(model)
+    return Outcome(
+        document["id"], document, inference=None if deployed is None else inference(document["facts"], deployed)
+    )
 
 
 def outcome(catalog: Catalog, name: str) -> Outcome:
@@ -55,7 +69,8 @@ def outcome(catalog: Catalog, name: str) -> Outcome:
     if seen.model is None or seen.strength is None:
         return Outcome(name, None, seen.blocking)
     shown = inspect(seen.model, seen.strength, seen.claims)
-    return Outcome(name, payload.inspection(shown, seen.model.library.schemes))
+    document = payload.inspection(shown, seen.model.library.schemes)
+    return Outcome(name, document, inference=inference(document["facts"], deploy(seen.model)))
 
 
 def refuse_twins(names: Iterable[str]) -> None:

@@ -28,17 +28,20 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Prefixes of one base: the n-th stands for base to the n."""
+    """Prefixes of one base: the n-th stands for base to the n, and the n-th of `below` for base to the -n."""
 
     base: int
     names: Sequence[str]
     exact_below: int = 1000  # counts under this are written out
+    below: Sequence[str] = ()
 
 
 _COUNT = Scale(1000, ("", "K", "M", "B", "T", "Q"))
 _FLOP = Scale(1000, ("FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP", "ZFLOP"))
 _BYTE = Scale(1024, ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"))
 _BYTE_DECIMAL = Scale(1000, ("B", "kB", "MB", "GB", "TB", "PB", "EB"))
+_TIME = Scale(1000, ("s",), below=("s", "ms", "µs", "ns"))
+_ENERGY = Scale(1000, ("J", "kJ", "MJ"), below=("J", "mJ", "µJ"))
 
 _SCALES: dict[str, tuple[Scale, Scale, str]] = {
     "parameter": (_COUNT, _COUNT, ""),
@@ -46,9 +49,29 @@ _SCALES: dict[str, tuple[Scale, Scale, str]] = {
     "FLOP": (_FLOP, _FLOP, ""),
     "byte": (_BYTE, _BYTE_DECIMAL, ""),
     "byte/token": (_BYTE, _BYTE_DECIMAL, ""),
+    "second": (_TIME, _TIME, ""),
+    "joule": (_ENERGY, _ENERGY, ""),
+    # As data sheets write them: rates have decimal prefixes, whatever bytes have.
+    "B": (_BYTE, _BYTE_DECIMAL, ""),
+    "B/s": (_BYTE_DECIMAL, _BYTE_DECIMAL, "/s"),
+    "FLOP/s": (_FLOP, _FLOP, "/s"),
+    "s": (_TIME, _TIME, ""),
 }
 
-_PLAIN: dict[str, str] = {"token": "", "layer": "", "copy": "", "1": "", "FLOP/byte": "FLOP/B"}
+_PLAIN: dict[str, str] = {
+    "token": "",
+    "layer": "",
+    "copy": "",
+    "sequence": "",
+    "1": "",
+    "FLOP/byte": "FLOP/B",
+    "token/s": "tok/s",
+    "USD": "USD",
+    "GPU": "GPUs",
+    "W": "W",
+    "USD/GPU-hour": "USD per GPU-hour",
+}
+_PERCENT = 100
 
 
 def shown(value: Number | None, unit: str) -> Shown:
@@ -60,6 +83,8 @@ def shown(value: Number | None, unit: str) -> Shown:
     if unit in _SCALES:
         first, second, suffix = _SCALES[unit]
         return Shown(_scaled(value, first) + suffix, _scaled(value, second) + suffix)
+    if unit == "share":
+        return Shown(*(2 * (_rounded(Fraction(value) * _PERCENT) + GAP + "%",)))
     suffix = _PLAIN[unit]
     text = grouped(value) if _is_count(value) else _rounded(Fraction(value))
     return Shown(*(2 * (text + (GAP + suffix if suffix else ""),)))
@@ -74,7 +99,17 @@ def exact(value: Number) -> str:
         return grouped(value)
     if isinstance(value, Fraction) and max(abs(value.numerator), value.denominator) < _LONGEST_FRACTION:
         return f"{grouped(value.numerator)}/{grouped(value.denominator)}"
-    return f"{APPROXIMATELY}{float(value):,.15g}"
+    return digits(value)
+
+
+def digits(value: Number) -> str:
+    """The value in digits: whole numbers in full, anything else to fifteen of them after `≈`, never as a fraction."""
+    return grouped(value) if _is_count(value) else f"{APPROXIMATELY}{float(value):,.15g}"
+
+
+def given(value: Number) -> str:
+    """A value that was given, not computed: what was written is all there is of it."""
+    return exact(value).removeprefix(APPROXIMATELY)
 
 
 def grouped(value: Number) -> str:
@@ -94,6 +129,8 @@ def _is_count(value: Number) -> bool:
 
 def _scaled(value: Number, scale: Scale) -> str:
     size = abs(Fraction(value))
+    if scale.below and _round(size) < 1:
+        return _small(Fraction(value), scale)
     step = 0
     # The rounded text decides, so that 999,999 becomes 1.00 M and never 1000 K.
     while step < len(scale.names) - 1 and _round(size / scale.base**step) >= scale.exact_below:
@@ -101,6 +138,13 @@ def _scaled(value: Number, scale: Scale) -> str:
     number = grouped(value) if step == 0 and _is_count(value) else _rounded(Fraction(value) / scale.base**step)
     name = scale.names[step]
     return number + (GAP + name if name else "")
+
+
+def _small(value: Fraction, scale: Scale) -> str:
+    step = 1
+    while step < len(scale.below) - 1 and _round(abs(value) * scale.base**step) < 1:
+        step += 1
+    return _rounded(value * scale.base**step) + GAP + scale.below[step]
 
 
 def _round(value: Fraction) -> Decimal:

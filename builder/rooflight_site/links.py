@@ -34,6 +34,16 @@ def model_data(model_id: str) -> str:
     return f"data/models/{'--'.join(_parts(model_id))}.json"
 
 
+def inference_page(model_id: str) -> str:
+    """The address of a model's Inference page from the site's root."""
+    return f"{model_page(model_id)}inference/"
+
+
+def inference_data(model_id: str) -> str:
+    """The address of the data file behind it."""
+    return f"data/inference/{'--'.join(_parts(model_id))}.json"
+
+
 def relative(here: str, there: str) -> str:
     """`there` as seen from the page `here`; both are addresses from the site's root, `""` being the front page."""
     path = relpath(there or ".", here or ".")

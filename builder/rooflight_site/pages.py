@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from rooflight_site import columns, render, words
-from rooflight_site.links import model_data, model_page
+from rooflight_site.chart import chart
+from rooflight_site.links import inference_data, inference_page, model_data, model_page
 
 GALLERY_DATA = "data/models.json"
 INSPECTION_SCHEMA_FILE = "data/schema/inspection-1.json"
+INFERENCE_SCHEMA_FILE = "data/schema/inference-1.json"
 GALLERY_SCHEMA_FILE = "data/schema/models-1.json"
+CHARTED = "tok_s_gpu"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +49,16 @@ class Page:
         return "\n".join(["---", *lines, "---", "", _as_code(self.summary), "", names, ""])
 
 
-def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mapping[str, Any]]) -> Iterator[Page]:
-    """Every page that is made from data; prose pages come from Markdown files as they are."""
+def pages(
+    source: Path,
+    gallery: Mapping[str, Any],
+    inspections: Sequence[Mapping[str, Any]],
+    inferences: Mapping[str, Mapping[str, Any]],
+) -> Iterator[Page]:
+    """Every page that is made from data; prose pages come from Markdown files as they are.
+
+    `inferences` are by model id; a model without one has no Inference page.
+    """
     yield Page(
         url="",
         title="Model gallery",
@@ -68,7 +79,9 @@ def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mappin
         ),
     )
     for model in inspections:
-        yield _inspector(source, model)
+        yield _inspector(source, model, deployed=model["id"] in inferences)
+    for model in inferences.values():
+        yield _inference(source, model)
     yield Page(
         url="data/",
         title="Data",
@@ -81,13 +94,20 @@ def pages(source: Path, gallery: Mapping[str, Any], inspections: Sequence[Mappin
             page=gallery,
             model_page=model_page,
             model_data=model_data,
+            deployed=list(inferences),
+            inference_page=inference_page,
+            inference_data=inference_data,
             gallery_data=GALLERY_DATA,
-            schemas=(GALLERY_SCHEMA_FILE, INSPECTION_SCHEMA_FILE),
+            schemas={
+                GALLERY_SCHEMA_FILE: "the list above",
+                INSPECTION_SCHEMA_FILE: "each Inspector file below",
+                INFERENCE_SCHEMA_FILE: "each Inference file below",
+            },
         ),
     )
 
 
-def _inspector(source: Path, model: Mapping[str, Any]) -> Page:
+def _inspector(source: Path, model: Mapping[str, Any], *, deployed: bool) -> Page:
     facts = model["facts"]
     url, data = model_page(model["id"]), model_data(model["id"])
     return Page(
@@ -103,8 +123,49 @@ def _inspector(source: Path, model: Mapping[str, Any]) -> Page:
             facts["family"],
             facts["strength"],
         ),
-        render=lambda: render.page(source, "inspector.html", url, page=model, data_file=data, words=words),
+        render=lambda: render.page(
+            source,
+            "inspector.html",
+            url,
+            page=model,
+            data_file=data,
+            words=words,
+            views=_views(model["id"], deployed=deployed),
+        ),
     )
+
+
+def _inference(source: Path, model: Mapping[str, Any]) -> Page:
+    facts, deployment = model["facts"], model["summary"]["deployment"]
+    url, data = inference_page(model["id"]), inference_data(model["id"])
+    gpus = f"{deployment['gpus']:,} × {model['gpu']['name']}"
+    charts = model["charts"]
+    return Page(
+        url=url,
+        title=f"{facts['name']} inference",
+        summary=f"{facts['name']} on {gpus}: what fits, how long steps take kernel by kernel, what tokens cost; "
+        "at peak rates, with formulas.",
+        sources=(data,),
+        keywords=(model["id"], facts["lab"], facts["architecture"], model["gpu"]["name"]),
+        render=lambda: render.page(
+            source,
+            "inference.html",
+            url,
+            page=model,
+            data_file=data,
+            words=words,
+            views=_views(model["id"], deployed=True),
+            drawn={
+                "gpus": chart(charts["gpus"], CHARTED, hide=True),
+                "batch": chart(charts["batch"], CHARTED, hide=False),
+            },
+        ),
+    )
+
+
+def _views(model_id: str, *, deployed: bool) -> dict[str, str]:
+    """The pages of one model by name; none where there is only one."""
+    return {"Inspector": model_page(model_id), "Inference": inference_page(model_id)} if deployed else {}
 
 
 def _as_code(text: str) -> str:

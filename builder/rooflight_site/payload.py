@@ -7,7 +7,7 @@ each formula once, under an id made from what it says, so that models of one arc
 import hashlib
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any
@@ -27,7 +27,7 @@ from rooflight.api import (
 from rooflight.values import UNITS, Quantity
 from rooflight_site import packing
 from rooflight_site.commands import formula_command
-from rooflight_site.format import exact, shown, tokens
+from rooflight_site.format import digits, exact, given, shown, tokens
 
 INSPECTION_SCHEMA = "rooflight.inspection/1"
 GALLERY_SCHEMA = "rooflight.models/1"
@@ -53,11 +53,16 @@ CONTEXT = "T"  # the symbol that a key such as `cache.bytes@32768` sets
 
 
 class Formulas:
-    """The formula dictionary of one document. `add` answers the id under which the formula stands."""
+    """The formula dictionary of one document. `add` answers the id under which the formula stands.
 
-    def __init__(self) -> None:
+    A formula lists all its named parts; when `nested`, those that stand in no other part of it, which list theirs.
+    """
+
+    def __init__(self, *, nested: bool = False) -> None:
+        self.nested = nested
         self.entries: dict[str, Json] = {}
         self._known: dict[Any, str] = {}
+        self._defined: dict[Any, Mapping[str, Any]] = {}
         self._names = expr.Space()  # prints the names of parts the way formulas print them
 
     def add(self, formula: Any) -> str:
@@ -65,12 +70,21 @@ class Formulas:
             self._known[formula] = self._add(formula)
         return self._known[formula]
 
+    def definitions(self, formula: Any) -> Mapping[str, Any]:
+        """The named parts of a formula at any depth."""
+        if formula not in self._defined:
+            self._defined[formula] = {} if _is_number(formula) else expr.definitions(formula)
+        return self._defined[formula]
+
     def _add(self, formula: Any) -> str:
         if _is_number(formula):
             return self._keep(str(formula), _math(f"<mn>{exact(formula)}</mn>"), [], [])
+        defined = self.definitions(formula)
+        within = {name for part in defined.values() for name in self.definitions(part)} if self.nested else set()
         parts = [
             {"name": name, "mathml": _math(expr.mathml(self._names.symbol(name))), "formula": self.add(part)}
-            for name, part in expr.definitions(formula).items()
+            for name, part in defined.items()
+            if name not in within
         ]
         return self._keep(expr.text(formula), _math(expr.mathml(formula)), parts, list(expr.free_symbols(formula)))
 
@@ -83,64 +97,127 @@ class Formulas:
 
 
 class Book:
-    """The quantities of one model. A key names one figure: saying it twice with another value is an error.
+    """Quantities whose formulas share one set of symbols. A key names one figure: saying it twice with another value
+    is an error.
 
     Nothing gets in whose formula, with the symbols a reader will see, gives another number than the figure.
     """
 
-    def __init__(self, model: Inspection, formulas: Formulas) -> None:
-        self.model_id = model.facts.id
+    say = staticmethod(exact)
+
+    def __init__(self, owner: str, symbols: Mapping[str, Any], formulas: Formulas) -> None:
+        self.owner = owner
         self.formulas = formulas
         self.quantities: dict[str, Json] = {}
-        self._symbols = {name: symbol.value for name, symbol in model.symbols.items()}
+        self._symbols = symbols
         self._memos: dict[int | None, dict[Any, Any]] = {}  # by the context a key sets
-        self._longest = model.headline["max_context"].value
 
-    def add(self, quantity: Quantity, phase: str | None = None) -> str:
-        """The quantity's key, once it stands in the book; `phase` where only one phase has the node it is of."""
-        if not isinstance(quantity, Quantity):
-            raise TypeError(f"{self.model_id}: a page shows only Quantity, which has a formula; got {quantity!r}")
-        entry = self._entry(quantity, phase)
+    def _keep(self, quantity: Quantity, entry: Json) -> str:
+        """The quantity's key, once it stands in the book."""
         if self.quantities.setdefault(quantity.key, entry) != entry:
             raise ValueError(
-                f"{self.model_id}: {quantity.key} was {self.quantities[quantity.key]['exact']} "
+                f"{self.owner}: {quantity.key} was {self.quantities[quantity.key]['exact']} "
                 f"and is now {entry['exact']}: one key, one figure"
             )
         return quantity.key
 
-    def _entry(self, quantity: Quantity, phase: str | None) -> Json:
+    def _figure(self, quantity: Quantity) -> Json:
+        """What every book says of a quantity."""
+        if not isinstance(quantity, Quantity):
+            raise TypeError(f"{self.owner}: a page shows only Quantity, which has a formula; got {quantity!r}")
         if quantity.unit not in UNITS:
-            raise ValueError(f"{self.model_id}: {quantity.key} has the unknown unit {quantity.unit!r}")
+            raise ValueError(f"{self.owner}: {quantity.key} has the unknown unit {quantity.unit!r}")
         value = _json_number(quantity.value)  # first: it refuses what no page can show
         figure = shown(quantity.value, quantity.unit)
-        context = parse_key(quantity.key).context
         return {
             "label": quantity.label,
             "value": value,
-            "exact": exact(quantity.value),
+            "exact": self.say(quantity.value),
             "unit": quantity.unit,
             "text": figure.text,
             "decimal": figure.decimal,
             "formula": self.formulas.add(quantity.formula),
-            "parts": self._parts(quantity, context),
-            "context": None if context is None else tokens(context),
-            "symbols": {} if context is None else {CONTEXT: exact(context)},
-            "extrapolated": context is not None and context > self._longest,
-            "command": formula_command(self.model_id, quantity.key, phase),
         }
 
-    def _parts(self, quantity: Quantity, context: int | None) -> dict[str, str]:
-        """The values of the formula's named parts, exact."""
-        bound = self._symbols if context is None else self._symbols | {CONTEXT: context}
+    def _parts(self, quantity: Quantity, context: int | None, known: Collection[str] = ()) -> dict[str, str]:
+        """The values of the formula's named parts, exact; without those whose formula is `known`, by its id."""
+        bound = self._symbols if context is None else {**self._symbols, CONTEXT: context}
         memo = self._memos.setdefault(context, {})
         again = expr.evaluate(quantity.formula, bound, memo)
         if not _agree(again, quantity.value):
             raise ValueError(
-                f"{self.model_id}: {quantity.key} is {exact(quantity.value)}, "
+                f"{self.owner}: {quantity.key} is {exact(quantity.value)}, "
                 f"and its formula {expr.text(quantity.formula)} gives {exact(again)}"
             )
-        parts = {} if _is_number(quantity.formula) else expr.definitions(quantity.formula)
-        return {name: exact(expr.evaluate(part, bound, memo)) for name, part in parts.items()}
+        return {
+            name: self.say(expr.evaluate(part, bound, memo))
+            for name, part in self.formulas.definitions(quantity.formula).items()
+            if not known or self.formulas.add(part) not in known
+        }
+
+
+class ModelBook(Book):
+    """The quantities of one model."""
+
+    def __init__(self, model: Inspection, formulas: Formulas) -> None:
+        super().__init__(model.facts.id, {name: symbol.value for name, symbol in model.symbols.items()}, formulas)
+        self._longest = model.headline["max_context"].value
+
+    def add(self, quantity: Quantity, phase: str | None = None) -> str:
+        """The quantity's key; `phase` where only one phase has the node it is of."""
+        entry = self._figure(quantity)
+        context = parse_key(quantity.key).context
+        return self._keep(
+            quantity,
+            entry
+            | {
+                "parts": self._parts(quantity, context),
+                "context": None if context is None else tokens(context),
+                "symbols": {} if context is None else {CONTEXT: exact(context)},
+                "extrapolated": context is not None and context > self._longest,
+                "command": formula_command(self.owner, quantity.key, phase),
+            },
+        )
+
+
+class StepBook(Book):
+    """The quantities of one step of a deployment. What equals a rule of the book is left out of its quantities:
+    `decimal` where it is `text`, `command` where it is the book's around the key; parts stand in `values` by formula.
+    Seconds and rates read as digits, not as the fractions they are.
+    """
+
+    say = staticmethod(digits)
+
+    def __init__(self, owner: str, symbols: Mapping[str, tuple[Any, str]], formulas: Formulas) -> None:
+        super().__init__(owner, {name: value for name, (value, _) in symbols.items()}, formulas)
+        self._meanings = {name: meaning for name, (_, meaning) in symbols.items()}
+        self._values: dict[str, str] = {}
+
+    def add(self, quantity: Quantity, command: str | None = None) -> str:
+        """The quantity's key; `command` where it is not the book's around the key."""
+        entry = self._figure(quantity)
+        parts = self._parts(quantity, None, self._values)
+        defined = self.formulas.definitions(quantity.formula)
+        self._values |= {self.formulas.add(defined[name]): value for name, value in parts.items()}
+        if entry["decimal"] == entry["text"]:
+            del entry["decimal"]
+        return self._keep(quantity, entry | ({} if command is None else {"command": command}))
+
+    def document(self, command: tuple[str, str]) -> Json:
+        """The whole book; `command` is what stands before and behind a key."""
+        formulas = {quantity["formula"] for quantity in self.quantities.values()} | set(self._values)
+        used = {symbol for name in formulas for symbol in self.formulas.entries[name]["symbols"]}
+        symbols = {
+            name: {"exact": given(value), "meaning": self._meanings[name]}
+            for name, value in self._symbols.items()
+            if name in used
+        }
+        return {
+            "command": {"before": command[0], "after": command[1]},
+            "quantities": self.quantities,
+            "symbols": symbols,
+            "values": self._values,
+        }
 
 
 def inspection(model: Inspection, schemes: Mapping[str, Any] = MappingProxyType({})) -> Json:
@@ -149,7 +226,7 @@ def inspection(model: Inspection, schemes: Mapping[str, Any] = MappingProxyType(
     `schemes` are the library's, by name: a scheme that is not among them has no other name than its own.
     """
     formulas = Formulas()
-    book = Book(model, formulas)
+    book = ModelBook(model, formulas)
     page = {
         "schema": INSPECTION_SCHEMA,
         "id": model.facts.id,
@@ -238,7 +315,7 @@ def _symbol(symbol: Symbol) -> Json:
     }
 
 
-def _kind(kind: LayerKind, book: Book) -> Json:
+def _kind(kind: LayerKind, book: ModelBook) -> Json:
     return {
         "name": kind.name,
         "stack": kind.stack,
@@ -257,7 +334,7 @@ def _stacks(kinds: Sequence[LayerKind]) -> list[Json]:
     return [{"name": name, "layers": [at for _, at in sorted(layers)]} for name, layers in found.items()]
 
 
-def _component(card: ComponentCard, book: Book) -> Json:
+def _component(card: ComponentCard, book: ModelBook) -> Json:
     return {
         "slot": card.slot,
         "path": card.path,
@@ -270,7 +347,7 @@ def _component(card: ComponentCard, book: Book) -> Json:
     }
 
 
-def _cache(card: CacheCard, book: Book) -> Json:
+def _cache(card: CacheCard, book: ModelBook) -> Json:
     return {
         "node": card.node,
         "kind": card.kind,
@@ -281,7 +358,7 @@ def _cache(card: CacheCard, book: Book) -> Json:
     }
 
 
-def _rows(model: Inspection, book: Book) -> list[Json]:
+def _rows(model: Inspection, book: ModelBook) -> list[Json]:
     """The table's rows. A component of several nodes has a row of its own, `opens`, before its first node."""
     cards = {f"{kind.name}.{card.path}": card for kind in model.kinds for card in kind.components if card.path}
     within = {row.id: [path for path in cards if row.id.startswith(f"{path}.")] for row in model.rows}
@@ -312,7 +389,7 @@ def _rows(model: Inspection, book: Book) -> list[Json]:
     return rows
 
 
-def _row(row: NodeRow, book: Book) -> Json:
+def _row(row: NodeRow, book: ModelBook) -> Json:
     only = None if FIRST_PHASE in row.phases else next(iter(row.phases))
     return {
         "id": row.id,
@@ -338,7 +415,7 @@ def _costs(row: NodeRow) -> Iterator[Quantity]:
         yield from (getattr(figures, name) for name in PHASE_COLUMNS)
 
 
-def _phase(figures: PhaseFigures, book: Book) -> Json:
+def _phase(figures: PhaseFigures, book: ModelBook) -> Json:
     columns = {name: book.add(getattr(figures, name)) for name in PHASE_COLUMNS}
     return {"shape": figures.shape, "shape_values": figures.shape_values} | columns
 

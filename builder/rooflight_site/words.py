@@ -1,5 +1,8 @@
 """What the site says in words about states and roles that the engine names with one word."""
 
+from collections.abc import Mapping
+from typing import Any
+
 CONFIG_STATES: dict[str, str] = {
     "complete": "The published config was at hand and looks whole. It was not compared with the hub's copy.",
     "nearly complete": "The published config was at hand; a few fields that set no dimension were missing "
@@ -30,6 +33,54 @@ MARKS: dict[str, str] = {
     "partial": "half",
     "reconstructed": "open",
 }
+
+# Of a plan, in the order in which `rooflight` writes them.
+DEGREES: dict[str, str] = {
+    "attn_dp": "attention DP",
+    "attn_tp": "attention TP",
+    "cp": "context parallel",
+    "ep": "expert parallel",
+    "etp": "expert TP",
+    "pp": "pipeline stages",
+    "replicas": "replicas",
+}
+
+LIMITS: dict[str, str] = {
+    "kv": "limited by their cache",
+    "activations": "limited by their activations",
+    "weights": "the weights leave no room",
+}
+
+STATUSES: dict[str, str] = {"announced": "announced, not shipping"}
+
+# Facts of a GPU as `rooflight gpus` names them; the rates of its matrix units stand under their formats.
+GPU_FACTS: dict[str, str] = {
+    "memory": "Memory",
+    "memory_bandwidth": "Memory bandwidth",
+    "vector": "Outside the matrix units, FP32",
+    "scale_up_bandwidth": "Links inside a domain, each direction",
+    "scale_up_domain": "GPUs of a domain",
+    "scale_up_latency": "Latency inside a domain",
+    "scale_out_bandwidth": "Network between domains, each direction",
+    "scale_out_latency": "Latency between domains",
+    "tdp": "Design power",
+    "price": "Price",
+}
+
+
+def plan(words: str) -> str:
+    """A plan in words: `attn_dp=8,ep=8` is "attention DP 8, expert parallel 8"."""
+    degrees = [part.partition("=") for part in words.split(",")]
+    said = [f"{DEGREES[name]} {degree}" for name, _, degree in degrees if degree != "1"]
+    return ", ".join(said) or "the whole model on one GPU"
+
+
+def per_rank(deployment: Mapping[str, Any]) -> str:
+    """On what the sequences of one attention-DP rank stand."""
+    gpus, ranks = deployment["gpus"], deployment["ranks"]
+    if gpus == ranks:
+        return "per GPU" if gpus > 1 else "on the GPU"
+    return f"on {gpus:,} GPUs together" if ranks == 1 else f"per rank of {gpus // ranks:,} GPUs"
 
 
 def config_state(state: str) -> str:

@@ -5,7 +5,11 @@ export function startCosts(table) {
   if (!table) return;
   radio("phase");
   tick("views", document.getElementById("views"));
-  // Arrow keys walk the numbers, so that no one has to tab through hundreds of them.
+  walkNumbers(table);
+}
+
+/** Arrow keys walk the numbers of a table, so that no one has to tab through hundreds of them. */
+export function walkNumbers(table) {
   table.addEventListener("keydown", (event) => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     const here = event.target.closest("button.q")?.closest("td");

@@ -20,8 +20,13 @@ function offer(box) {
 }
 
 export function startFit() {
+  const seen = new WeakMap(); // box -> the widths it was last looked at with
   const look = () => {
     for (const box of document.querySelectorAll(ALL)) {
+      // Taking the classes away lays the box out anew, so what has not changed is left alone.
+      const widths = `${box.clientWidth} ${box.querySelector("table").offsetWidth}`;
+      if (seen.get(box) === widths) continue;
+      seen.set(box, widths);
       box.classList.remove("fits", "more-before", "more-after");
       box.classList.toggle("fits", box.scrollWidth <= box.clientWidth);
       offer(box);

@@ -3,12 +3,16 @@ import { startUnits } from "./units.js";
 import { startTips } from "./tips.js";
 import { startGallery } from "./gallery.js";
 import { startCosts } from "./costs.js";
+import { startKernels } from "./kernels.js";
+import { startCharts } from "./charts.js";
 import { startCopy } from "./copy.js";
 import { startReach } from "./reach.js";
 import { startFit } from "./fit.js";
 
 startGallery(document.getElementById("gallery"));
 startCosts(document.getElementById("costs"));
+startKernels(document.querySelectorAll(".kernels"));
+startCharts(document.querySelectorAll(".chart"));
 startUnits();
 startTips();
 startCopy();

@@ -7,7 +7,7 @@ const GAP = 6;
 const MAX_HEIGHT = 560;
 const LINGER_MS = 160; // time to move the pointer from the number into the tip
 
-const UNITS = { parameter: "parameters", element: "elements", byte: "bytes", "byte/token": "bytes per token", FLOP: "FLOPs", "FLOP/byte": "FLOPs per byte", token: "tokens", layer: "layers", copy: "copies", 1: "" };
+const UNITS = { parameter: "parameters", element: "elements", byte: "bytes", "byte/token": "bytes per token", FLOP: "FLOPs", "FLOP/byte": "FLOPs per byte", token: "tokens", layer: "layers", copy: "copies", second: "seconds", "token/s": "tokens per second", sequence: "sequences", USD: "USD", joule: "joules", share: "of the whole", 1: "" };
 
 const tip = document.createElement("div");
 let owner = null; // the button whose tip is open
@@ -52,18 +52,47 @@ function line(content, className = "") {
   return box;
 }
 
-function definitions(formula, quantity, formulas) {
+/** Where a number's figure stands: the model it is of, or the step of a deployment. */
+function bookOf(button, { models, books }) {
+  const { book, model } = button.closest("[data-book], [data-model]").dataset;
+  return book ? books[book] : models[model];
+}
+
+/** Every named part of a formula with its value, those it names itself before those inside them. */
+function partsOf(formula, quantity, book, formulas) {
+  const found = new Map();
+  let level = formula.definitions;
+  for (let depth = 0; level.length; depth += 1) {
+    const fresh = level.filter((part) => !found.has(part.name));
+    for (const part of fresh) found.set(part.name, { ...part, depth, value: quantity.parts?.[part.name] ?? book.values[part.formula] });
+    level = book.values ? fresh.flatMap((part) => formulas[part.formula].definitions) : [];
+  }
+  return [...found.values()];
+}
+
+function definitions(parts, formulas) {
   const list = make("dl");
-  for (const part of formula.definitions) {
+  for (const part of parts) {
     const row = make("div");
     const name = make("dt");
     const body = make("dd", "", "math");
     name.append(math(part.mathml));
-    body.append(make("span", "=", "is"), math(formulas[part.formula].mathml), make("span", equals(quantity.parts[part.name]), "equals"));
+    body.append(make("span", "=", "is"), math(formulas[part.formula].mathml), make("span", equals(part.value), "equals"));
     row.append(name, body);
     list.append(row);
   }
   return list;
+}
+
+/** Parts within parts, on demand: a step has hundreds. */
+function inner(parts, formulas) {
+  const box = make("details");
+  box.append(make("summary", `Parts of these: ${parts.length}`));
+  box.addEventListener("toggle", () => {
+    if (box.open && box.children.length === 1) box.append(definitions(parts, formulas));
+    reach(tip);
+  });
+  return box;
 }
 
 function table(formula, symbols, values) {
@@ -73,7 +102,8 @@ function table(formula, symbols, values) {
     row.insertCell().append(make("code", name));
     row.insertCell().textContent = values[name];
     const meaning = row.insertCell();
-    meaning.append(symbols[name].meaning, " ", make("code", symbols[name].source));
+    meaning.append(symbols[name].meaning);
+    if (symbols[name].source) meaning.append(" ", make("code", symbols[name].source));
   }
   return rows;
 }
@@ -110,28 +140,35 @@ function finish(parts, label) {
   tip.scrollTop = 0;
 }
 
-function fill(button, { models, formulas }) {
-  const model = models[button.closest("[data-model]").dataset.model];
-  const quantity = model.quantities[button.dataset.q];
+function fill(button, data) {
+  const { formulas } = data;
+  const book = bookOf(button, data);
+  const key = button.dataset.q;
+  const quantity = book.quantities[key];
   const formula = formulas[quantity.formula];
   const title = make("h2", quantity.label);
-  title.append(make("code", button.dataset.q));
+  title.append(make("code", key));
   const result = make("p", equals(quantity.exact), "result");
   result.append(make("span", ` ${UNITS[quantity.unit]}`));
-  const values = Object.fromEntries(formula.symbols.map((name) => [name, model.symbols[name].exact]));
+  const values = Object.fromEntries(formula.symbols.map((name) => [name, book.symbols[name].exact]));
   Object.assign(values, quantity.symbols); // what this figure sets by itself, such as its context
+  const named = partsOf(formula, quantity, book, formulas);
+  const known = { ...values, ...Object.fromEntries(named.map((part) => [part.name, part.value])) };
   const parts = [title];
-  if (formula.symbols.length) parts.push(line(math(formula.mathml)), line(substituted(formula.mathml, { ...values, ...quantity.parts }), "values"));
+  if (formula.symbols.length) parts.push(line(math(formula.mathml)), line(substituted(formula.mathml, known), "values"));
   parts.push(result);
   if (quantity.extrapolated) parts.push(make("p", "† Beyond the context the model publishes.", "beyond-note"));
-  if (formula.definitions.length) parts.push(make("h3", "where"), definitions(formula, quantity, formulas));
-  if (formula.symbols.length) parts.push(make("h3", "with"), table(formula, model.symbols, values));
+  const [outer, deeper] = [named.filter((part) => !part.depth), named.filter((part) => part.depth)];
+  if (outer.length) parts.push(make("h3", "where"), definitions(outer, formulas));
+  if (deeper.length) parts.push(inner(deeper, formulas));
+  if (formula.symbols.length) parts.push(make("h3", "with"), table(formula, book.symbols, values));
+  const command = quantity.command ?? `${book.command.before} ${key} ${book.command.after}`;
   const cli = make("div", "", "cli");
   const copy = make("button", "Copy", "text");
   copy.type = "button";
-  copy.dataset.copyText = quantity.command;
+  copy.dataset.copyText = command;
   copy.setAttribute("aria-label", "Copy the command");
-  cli.append(make("code", quantity.command), copy);
+  cli.append(make("code", command), copy);
   parts.push(cli);
   finish(parts, `Formula: ${quantity.label}`);
 }

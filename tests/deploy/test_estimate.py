@@ -36,13 +36,31 @@ def test_the_keys_that_programs_read():
     assert {"id", "op", "members", "count", "shape", "seconds", "bound", "weight_bytes"} <= set(row)
 
 
+@pytest.mark.parametrize("gpu", ["h100", "b200", "tpu-v6e"])
 @pytest.mark.parametrize(
-    ("name", "gpus", "plan"),
-    [(V3, 8, "attn_dp=8,ep=8"), (MOE, 4, "attn_dp=4,ep=4"), (DENSE, 4, "attn_tp=4"), (DENSE, 1, "attn_dp=1")],
+    ("name", "gpus", "usual"),
+    [
+        (V3, 16, ["attn_dp=8,ep=8", "attn_dp=16,ep=16"]),
+        (MOE, 4, ["attn_dp=1", "attn_dp=2,ep=2", "attn_dp=4,ep=4"]),
+        (DENSE, 8, ["attn_tp=1", "attn_tp=2", "attn_tp=4", "attn_tp=8"]),
+        (SMALL, 1, ["attn_dp=1"]),
+    ],
 )
-def test_a_plan_is_chosen_where_none_is_named(name, gpus, plan):
-    found = rooflight.estimate(name, "b200", gpus=gpus)
-    assert (found["deployment"]["plan"], found["deployment"]["valid"]) == (plan, True)
+def test_a_plan_is_chosen_where_none_is_named(name, gpu, gpus, usual):
+    """Of the usual ones that hold a request the one whose GPUs put out most."""
+    found = rooflight.estimate(name, gpu, gpus=gpus)
+    assert found["deployment"]["valid"]
+    assert found["deployment"]["gpus"] == gpus
+    others = [rooflight.estimate(name, gpu, plan) for plan in usual]
+    held = [one for one in others if one["memory"]["fits"]] or others
+    assert found["decode"]["tok_s_gpu"] == max(one["decode"]["tok_s_gpu"] for one in held)
+    assert found["assumptions"][0].startswith("No plan was named: ")
+
+
+def test_stages_are_tried_where_a_domain_is_too_small():
+    found = rooflight.estimate("meta-llama/Meta-Llama-3.1-405B", "h100", gpus=16)
+    assert found["memory"]["fits"]
+    assert "pp=" in found["deployment"]["plan"]
 
 
 def test_a_plan_is_repeated_to_fill_the_gpus():
@@ -62,8 +80,7 @@ def test_the_smallest_deployment_is_the_fewest_gpus_that_hold_it():
     gpu, listed = machine("h100")
     found = api.smallest(load(V3), gpu, listed=listed)
     assert found.memory["fits"]
-    fewer = api.Estimate(found.model, gpu, api.default_plan(found.model, found.plan.gpus // 2), listed=listed)
-    assert not fewer.memory["fits"]
+    assert not api.suited(load(V3), gpu, found.plan.gpus // 2, api.Ask(), listed).memory["fits"]
 
 
 def test_prices_are_of_all_gpus_of_a_replica():
@@ -153,12 +170,12 @@ def test_what_cannot_be_asked(knobs, where):
     [
         (("--gpu", "h1000"), 1, "unknown-gpu at h1000\n  expected  an id of `rooflight gpus`"),
         (("--gpu", "nothing.yaml"), 1, "missing-file at nothing.yaml"),
-        (("--gpu", "h100", "--batch", "0"), 2, "a whole number from 1 to 999,999,999, or max, is needed"),
+        (("--gpu", "h100", "--batch", "0"), 2, "a whole number from 1 to a billion, or max, is needed"),
         (("--gpu", "h100", "--batch", "٣"), 2, "a whole number from 1"),
         (("--gpu", "h100", "--usable", "nan"), 2, "a number is needed"),
         (("--gpu", "h100", "--ep-load-factor", "nan"), 2, "a number is needed"),
         (("--gpu", "h100", "--plan", "attn_dp=2", "--gpus", "3"), 1, "bad-plan at gpus"),
-        (("--gpu", "vr-nvl72", "--gpus", "128"), 1, "missing-fact at gpu VR NVL72"),
+        (("--gpu", "vr-nvl72", "--plan", "attn_dp=128"), 1, "missing-fact at gpu VR NVL72"),
         ((), 2, "Missing option '--gpu'"),
     ],
 )

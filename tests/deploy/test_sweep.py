@@ -31,7 +31,10 @@ SMALL, MOE = "Qwen/Qwen3-0.6B", "Qwen/Qwen3-30B-A3B"
         ("batch=3,1..4,3", (3, 1, 2, 4)),
         ("gpu=h100, b200", ("h100", "b200")),
         ("plan=attn_dp=8,ep=8; attn_tp=8", ("attn_dp=8,ep=8", "attn_tp=8")),
-        ("usable=0.5,1", (0.5, 1.0)),
+        ("usable=0.5,1", (0.5, 1)),
+        ("usable=0.1..1+0.1", (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)),
+        ("acceptance=0..1+0.05", tuple(n / 20 for n in range(21))),
+        ("batch=max,4", (None, 4)),
         ("acceptance=0..1+0.5", (0.0, 0.5, 1.0)),
         ("ep-load-factor=1,1.25", (1.0, 1.25)),
         ("speculative=0..3+1", (0, 1, 2, 3)),
@@ -126,7 +129,7 @@ def test_a_row_is_what_estimate_says(name, gpu, gpus, batch, context):
 
 
 def test_what_cannot_be_priced_says_why_and_the_rest_goes_on():
-    rows = rooflight.sweep(SMALL, "vr-nvl72", ["gpus=8,128"])
+    rows = rooflight.sweep(SMALL, "vr-nvl72", ["plan=attn_dp=8;attn_dp=128"])
     assert rows[0]["error"] is None
     assert rows[0]["step_s"] > 0
     assert rows[1]["error"].startswith("missing-fact: gpu VR NVL72: scale_out_bandwidth")
@@ -160,6 +163,7 @@ def test_csv_and_json_hold_the_same():
         ((), 2, "Missing option '--over'"),
         (("--over", "batch=x"), 1, "bad-axis at axis batch"),
         (("--over", "gpu=h1000"), 1, "unknown-gpu at h1000"),
+        (("--over", "batch=1..1e9"), 1, "whole numbers, such as 4096 or 4k"),
         (("--over", "precision=fp9"), 0, ""),
     ],
 )
@@ -169,3 +173,13 @@ def test_exit_codes(arguments, code, said):
     assert said in err
     if not code:
         assert "bad-step: precision" in out
+
+
+def test_an_axis_of_gpus_names_the_gpu():
+    axes = ["--over", "gpu=h100,b200", "--over", "batch=max,4"]
+    result = CliRunner().invoke(main, ["sweep", SMALL, *axes, "--json"])
+    rows = json.loads(result.stdout)
+    assert [(row["gpu"], row["batch"]) for row in rows] == [("h100", "max"), ("h100", 4), ("b200", "max"), ("b200", 4)]
+    assert rows[0]["batch_decode"] == rows[0]["max_batch_decode"]
+    lacking = CliRunner().invoke(main, ["sweep", SMALL, "--over", "batch=1"])
+    assert (lacking.exit_code, "name a --gpu" in lacking.stderr) == (2, True)

@@ -83,6 +83,20 @@ def test_the_step_of_the_kernels_is_in_the_address(open_page, address):
     assert page.url == f"{address}{PAGE}?phase=prefill"
 
 
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_the_columns_of_kernels_stand_under_their_heads(open_page, width):
+    page = open_page(PAGE)
+    page.set_viewport_size({"width": width, "height": 800})
+    edges = page.evaluate("""() => {
+      const table = document.getElementById("kernels-decode");
+      const shown = (row) => [...row.cells].filter((cell) => cell.offsetWidth);
+      const right = (row) => shown(row).map((cell) => Math.trunc(cell.getBoundingClientRect().right));
+      return [table.tHead.rows[0], table.tBodies[1].rows[1], table.tFoot.rows[0]].map(right);
+    }""")
+    assert edges[0] == edges[1] == edges[2]
+    assert len(edges[0]) == (13 if width > 1400 else 12)
+
+
 def test_a_shape_opens_to_its_layout(open_page, document):
     page = open_page(PAGE)
     first = document["steps"]["decode"]["kernels"][0]
@@ -96,7 +110,7 @@ def test_a_shape_opens_to_its_layout(open_page, document):
 def test_copied_kernels_hold_raw_values(open_page, document):
     page = open_page(PAGE)
     page.locator("[data-of=kernels-decode]").click()
-    page.get_by_text("Copied").wait_for()
+    page.get_by_role("button", name="Copied").wait_for()
     _, *lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     header, *rows = csv.reader(lines)
     kernels = document["steps"]["decode"]["kernels"]

@@ -1,5 +1,7 @@
 """The layout of charts: rising values rise, names stand apart, what cannot be shown is left out and said."""
 
+from itertools import pairwise
+
 import pytest
 
 from rooflight_site.chart import HEIGHT, LABEL, chart
@@ -59,7 +61,7 @@ def test_a_refused_plan_is_no_point():
 def test_names_of_lines_that_end_together_stand_apart():
     shown = drawn(*(row(gpus, name, 100 + at) for at, name in enumerate("abcd") for gpus in (1, 2)))
     heights = sorted(series.at for series in shown.series)
-    assert all(two - one >= LABEL - 0.2 for one, two in zip(heights, heights[1:], strict=False))
+    assert all(two - one >= LABEL - 0.2 for one, two in pairwise(heights))
     assert heights[0] >= 0
     assert heights[-1] <= HEIGHT
 

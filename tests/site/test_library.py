@@ -7,6 +7,7 @@ import pickle
 import shlex
 from types import SimpleNamespace
 
+import jsonschema
 import pytest
 from tests.site.factory import MODELS, inspections
 
@@ -147,6 +148,19 @@ def test_a_formula_on_the_site_is_the_engines_own(built, library):
             formula = quantity(model, name).formula
             assert shown["text"] == text(formula)
             assert mathml(formula) in shown["mathml"] or not shown["symbols"]
+
+
+def test_every_model_is_deployed(built):
+    """Its file fits the schema, its page and the Inspector lead to each other, and its default deployment can run."""
+    schema = json.loads((built.out / "data" / "schema" / "inference-1.json").read_text(encoding="utf-8"))
+    validator = jsonschema.Draft202012Validator(schema)
+    for document in documents(built):
+        name = document["id"]
+        file = built.out / "data" / "inference" / f"{name.replace('/', '--')}.json"
+        deployed = json.loads(file.read_text(encoding="utf-8"))
+        validator.validate(deployed)
+        assert deployed["summary"]["deployment"]["valid"], name
+        assert (built.out / "models" / name / "inference" / "index.html").is_file()
 
 
 def test_no_page_of_the_library_is_heavier_than_its_budget(built):

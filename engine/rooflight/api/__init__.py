@@ -2,8 +2,9 @@
 
 from rooflight.api.binding import REFERENCE_CONTEXT, RUN_SYMBOLS, StepSize, numbers, step_size, symbol_values, symbols
 from rooflight.api.check import check
+from rooflight.api.choose import chosen, smallest, suited
 from rooflight.api.cost import cost
-from rooflight.api.estimate import Ask, Estimate, smallest
+from rooflight.api.estimate import Ask, Estimate
 from rooflight.api.formula import (
     FORMATS,
     explain,
@@ -20,7 +21,6 @@ from rooflight.api.memory import USABLE, Deployed, deployment, memory, stages
 from rooflight.api.per_gpu import GPU_FIGURES, explain_gpu
 from rooflight.api.plans import (
     Verdict,
-    default_plan,
     nearest_plan,
     parse_plan,
     plan_words,
@@ -28,7 +28,8 @@ from rooflight.api.plans import (
     refusals,
     replicated,
 )
-from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedStep, Terms
+from rooflight.api.priced import PricedStep
+from rooflight.api.priced_figures import PRICED_FIGURES, ROW_FIGURES, Terms
 from rooflight.api.print_graph import print_graph
 from rooflight.api.reading import Reading, reading
 from rooflight.api.records import (
@@ -47,7 +48,7 @@ from rooflight.api.show import model_row, show
 from rooflight.api.steps import RESOURCES, Timed, timed
 from rooflight.api.sweep import AXES as SWEEP_AXES
 from rooflight.api.sweep import COLUMNS as SWEEP_COLUMNS
-from rooflight.api.sweep import Request, chosen_plan, parse_axis, sweep
+from rooflight.api.sweep import Request, parse_axis, sweep
 from rooflight.derive.tensors import TensorRow, buffer_rows, tensor_rows
 
 __all__ = [
@@ -86,9 +87,8 @@ __all__ = [
     "Verdict",
     "buffer_rows",
     "check",
-    "chosen_plan",
+    "chosen",
     "cost",
-    "default_plan",
     "deployment",
     "explain",
     "explain_gpu",
@@ -119,6 +119,7 @@ __all__ = [
     "smallest",
     "stages",
     "step_size",
+    "suited",
     "sweep",
     "symbol_values",
     "symbols",

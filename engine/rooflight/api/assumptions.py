@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rooflight.api.plans import has_experts
+from rooflight.api.plans import has_experts, plan_words
 from rooflight.pricing import wider
 from rooflight.values import BITS, PACKED_BITS
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 def assumptions(estimate: Estimate) -> list[str]:
     """Return sentences, the general ones first."""
     return [
+        *_picked(estimate),
         *_general(estimate),
         *_experts(estimate),
         *_guesses(estimate),
@@ -27,17 +28,27 @@ def assumptions(estimate: Estimate) -> list[str]:
     ]
 
 
+def _picked(estimate: Estimate) -> list[str]:
+    if not estimate.picked:
+        return []
+    return [f"No plan was named: {plan_words(estimate.plan)} puts out most tokens per GPU of the usual ones."]
+
+
 def _general(estimate: Estimate) -> list[str]:
     ask = estimate.ask
     head = "the last position" if ask.head == "last" else "every position"
     prompts = "one prompt" if ask.prefill_batch == 1 else f"{ask.prefill_batch:,} prompts"
     return [
-        "Speed of light, a lower bound: one kernel after another, each as long as its slowest resource at its peak.",
-        "Nothing is fused yet: every op is a kernel, but attention's score, softmax and apply, which are one.",
-        f"Decode: every sequence holds {estimate.context:,} tokens.",
+        "Speed of light: one kernel after another, each as long as its slowest resource takes at its peak.",
+        "Nothing is fused but attention's score, softmax and apply, and rows that are spread with their exchange.",
+        f"Decode: every sequence holds {_tokens(estimate.context)}.",
         f"TTFT: {prompts} of {ask.input_tokens:,} tokens per attention-DP rank, on idle GPUs; logits of {head}.",
         f"Memory: every request takes the cache of {estimate.memory['context']:,} tokens.",
     ]
+
+
+def _tokens(count: int) -> str:
+    return "one token" if count == 1 else f"{count:,} tokens"
 
 
 def _experts(estimate: Estimate) -> list[str]:

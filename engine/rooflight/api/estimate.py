@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from rooflight.api.assumptions import assumptions
 from rooflight.api.binding import StepSize, step_size
 from rooflight.api.memory import MAX_TOKENS, USABLE, Deployed, deployment, memory
-from rooflight.api.plans import default_plan
 from rooflight.api.steps import Timed
 from rooflight.pricing import BACKENDS, deployed_precision
 from rooflight.spec import nearest
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
 MAX_BATCH = 10**9
 MAX_DRAFTED = 64  # tokens guessed ahead
-_MOST_TRIED = 256
 HOUR = 3_600.0
 MILLION = 1_000_000.0
 
@@ -61,19 +59,31 @@ class Ask(NamedTuple):
 class Estimate:
     """A model on GPUs under a plan. Nothing is computed before it is asked for, and then once.
 
-    `listed` is what a GPU-hour costs. Raises SpecError for what nobody can ask for.
+    `listed` is what a GPU-hour costs; `picked` says that nobody named the plan. Raises SpecError for what nobody can
+    ask for.
     """
 
-    def __init__(self, model: Model, gpu: Gpu, plan: Plan, ask: Ask | None = None, listed: Fact | None = None) -> None:
+    def __init__(
+        self,
+        model: Model,
+        gpu: Gpu,
+        plan: Plan,
+        ask: Ask | None = None,
+        listed: Fact | None = None,
+        *,
+        picked: bool = False,
+    ) -> None:
         self.model = model
         self.gpu = gpu
         self.plan = plan
         self.ask = ask = ask or Ask()
         self.listed = listed
+        self.picked = picked
+        context = self.context
         for name, value, least, most in (
             ("speculative", ask.speculative, 0, MAX_DRAFTED),
             ("batch", 1 if ask.batch is None else ask.batch, 1, MAX_BATCH),
-            ("context", 1 if ask.context is None else ask.context, 1, 2 * MAX_TOKENS),
+            ("context", context, ask.speculative + 1, 2 * MAX_TOKENS),
             ("acceptance", ask.acceptance, 0, 1),
             ("usd_per_gpu_hour", ask.usd_per_gpu_hour or 0, 0, 1e6),
         ):
@@ -306,17 +316,3 @@ class Estimate:
         found["prefill"]["kernels"] = self.prefill.rows()
         found["decode"]["kernels"] = self.decode.rows()
         return found
-
-
-def smallest(model: Model, gpu: Gpu, ask: Ask | None = None, listed: Fact | None = None) -> Estimate:
-    """Return the deployment on the fewest GPUs, doubling from one, that holds a request, under a plan that suits it.
-
-    Where not even the most do, the one with the most.
-    """
-    gpus = 1
-    while True:
-        chosen = ask or Ask()
-        tried = Estimate(model, gpu, default_plan(model, gpus, chosen.precision), chosen, listed)
-        if tried.memory["fits"] or gpus >= _MOST_TRIED:
-            return tried
-        gpus *= 2

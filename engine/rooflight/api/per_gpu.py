@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.analysis import evaluate
@@ -27,12 +28,18 @@ _WHO = {"dp": "other sequences", "tp": "other heads", "cp": "other positions"}
 _WHAT = {"r": "the same experts", "e": "other experts too", "t": "other parts of each expert too"}
 
 
-class Part(NamedTuple):
+class Part:
     """One GPU's part of a step, read with numbers or with symbols."""
 
-    deployed: Deployed
-    facts: Analysis
-    held: Device
+    def __init__(self, deployed: Deployed, facts: Analysis, held: Device) -> None:
+        self.deployed = deployed
+        self.facts = facts
+        self.held = held
+
+    @cached_property
+    def peak(self) -> Value:
+        """Most bytes of activations that live at once; as a formula it is the dearest figure of all."""
+        return peak_activations(self.deployed.program, self.held)
 
 
 class Figure(NamedTuple):
@@ -64,7 +71,7 @@ def _column(name: str) -> Callable[[Part], Value]:
 
 
 def _peak(part: Part) -> Value:
-    return peak_activations(part.deployed.program, part.held)
+    return part.peak
 
 
 def _sent(part: Part) -> Value:

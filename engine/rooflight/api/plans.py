@@ -182,21 +182,9 @@ def _divisor(whole: int, near: int) -> int:
     return max(d for d in range(1, min(whole, near) + 1) if whole % d == 0)
 
 
-def default_plan(model: Model, gpus: int, precision: str = "factory") -> Plan:
-    """Return a plan for some GPUs that suits the architecture: the nearest that can run.
-
-    Experts are spread over all GPUs, whose attention ranks take different sequences; a model without experts is cut by
-    heads and widths.
-    """
-    _within("gpus", gpus)
-    rules = Rules(model, precision)
-    wanted = Plan(attn_dp=gpus, ep=gpus) if has_experts(model) else Plan(attn_tp=gpus)
-    return rules.nearest(wanted) if rules.refusals(wanted) else wanted
-
-
 def replicated(plan: Plan, gpus: int) -> Plan:
     """Return a plan repeated until it fills some GPUs. SpecError where it does not divide them."""
-    _within("gpus", gpus)
+    within("gpus", gpus)
     if gpus % plan.gpus:
         raise SpecError(
             "bad-plan",
@@ -208,7 +196,8 @@ def replicated(plan: Plan, gpus: int) -> Plan:
     return plan._replace(replicas=plan.replicas * (gpus // plan.gpus))
 
 
-def _within(word: str, gpus: int) -> None:
+def within(word: str, gpus: int) -> None:
+    """Refuse a number of GPUs out of bounds."""
     if not 1 <= gpus <= MAX_GPUS:
         raise SpecError("bad-plan", word, f"a whole number from 1 to {MAX_GPUS}", str(gpus), "choose fewer")
 
@@ -218,7 +207,7 @@ def plans(model: Model, gpus: int) -> tuple[Verdict, ...]:
 
     SpecError for a number of GPUs out of bounds.
     """
-    _within("gpus", gpus)
+    within("gpus", gpus)
     rules = Rules(model)
     found = [Verdict(plan, rules.refusals(plan)) for plan in _shapes(gpus, experts=has_experts(model))]
     return tuple(sorted(found, key=lambda verdict: (len(verdict.refusals) > 0, *_rank(verdict.plan))))

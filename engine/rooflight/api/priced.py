@@ -4,145 +4,24 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rooflight.analysis import evaluate
 from rooflight.api.binding import symbol_values, symbols
-from rooflight.api.memory import USABLE
 from rooflight.api.per_gpu import GPU_FIGURES, Part, degree_meanings, degree_symbols, degree_values, explained
+from rooflight.api.priced_figures import PRICED_FIGURES, ROW_FIGURES, PricedFigure, Terms, View, copies, times
 from rooflight.api.steps import Timed
 from rooflight.derive.device import device
-from rooflight.expr import Space, div, floor_div, max_, named, prod, total
-from rooflight.layout import AXES
-from rooflight.pricing import BEHIND, BETWEEN, SYMBOLS, Line, Machine, lines, rates
+from rooflight.expr import Space, prod
+from rooflight.pricing import SYMBOLS, Machine, lines, rates
 from rooflight.spec import nearest
 from rooflight.values import Quantity, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from rooflight.api.memory import Deployed
     from rooflight.expr import Value
-
-_HOUR, _MILLION = 3_600, 1_000_000
-
-
-class Terms(NamedTuple):
-    """What of a deployment is neither the model's nor the GPU's.
-
-    tokens   each sequence gains per decode step
-    usable   share of memory, of which `reserve_bytes` are kept free
-    usd      of a GPU-hour, None where nobody says
-    """
-
-    tokens: float = 1.0
-    usable: float = USABLE
-    reserve_bytes: int = 0
-    usd: float | None = None
-
-
-class View(NamedTuple):
-    """One reading of a priced step, with numbers or with symbols."""
-
-    part: Part
-    alone: Part  # one sequence per rank
-    stored: Part  # the graph that weights are stored by
-    lines: tuple[Line, ...]
-    memory: Value
-    terms: Mapping[str, Value]
-
-
-class PricedFigure(NamedTuple):
-    """A figure of a step on a GPU."""
-
-    label: str
-    unit: str
-    of: Callable[[View], Value]
-
-
-def _step(view: View) -> Value:
-    """Seconds, layer by layer, so that a formula names what one layer takes before it counts layers."""
-    graph = view.part.deployed.program.graph
-    layers: dict[int, list[Value]] = {}
-    once: list[Value] = []
-    for line in view.lines:
-        if line.entry or line.group in (BEHIND, BETWEEN):
-            once.append(line.spent.longest)
-        else:
-            layers.setdefault(line.group, []).append(line.spent.longest)
-    for group, found in layers.items():
-        stack = graph.groups[group]
-        if stack.layers is None:
-            once += found
-        else:
-            word = f"seconds_{stack.name.replace('.', '_')}"
-            once.append(view.part.facts.group_copies[group] * named(word, total(found)))
-    return total(once)
-
-
-def _rate(view: View) -> Value:
-    """Tokens per second of a replica."""
-    deployed, binding = view.part.deployed, view.part.facts.binding
-    new = view.terms["tokens"] if deployed.step.phase == "decode" else binding["s_q"]
-    return div(prod((binding["B"], new)), named("step", _step(view)))
-
-
-def _gpus(view: View) -> Value:
-    return prod([view.part.facts.binding[axis] for axis in AXES])
-
-
-def _per_gpu_rate(view: View) -> Value:
-    return div(_rate(view), _gpus(view))
-
-
-def _per_user_rate(view: View) -> Value:
-    return div(view.terms["tokens"], named("step", _step(view)))
-
-
-def _max_batch(view: View) -> Value:
-    room = view.memory * view.terms["usable"] - view.terms["reserve"] - _figure("weights.bytes", view.stored)
-    each = total((_figure("cache.bytes", view.alone), _figure("activations.peak", view.alone)))
-    return max_(0, floor_div(room, each))
-
-
-def _figure(name: str, part: Part) -> Value:
-    return named(name.replace(".", "_"), GPU_FIGURES[name].of(part))
-
-
-def _usd(view: View) -> Value:
-    if view.terms["usd"] is None:
-        raise SpecError(
-            "missing-fact", "price", "what a GPU-hour costs", "nobody says", "give it with --price, or list it"
-        )
-    return div(prod((view.terms["usd"], _gpus(view), _MILLION)), _HOUR * _rate(view))
-
-
-PRICED_FIGURES: dict[str, PricedFigure] = {
-    "step_s": PricedFigure("Seconds of one step", "second", _step),
-    "tok_s_gpu": PricedFigure("Tokens per second of one GPU", "token/s", _per_gpu_rate),
-    "tok_s_user": PricedFigure("Tokens per second of one sequence", "token/s", _per_user_rate),
-    "usd_per_million": PricedFigure("Price of a million tokens of this step", "USD", _usd),
-    "max_batch": PricedFigure("Sequences per attention-DP rank that fit", "sequence", _max_batch),
-}
-
-
-def _work(name: str) -> Callable[[Line], Value]:
-    return lambda line: 0 if line.work is None else getattr(line.work, name)
-
-
-# Of one kernel or collective, in all layers.
-ROW_FIGURES: dict[str, tuple[str, str, Callable[[Line], Value]]] = {
-    "seconds": ("Seconds", "second", lambda line: line.spent.longest),
-    "compute_s": ("Seconds of computing", "second", lambda line: line.spent.compute),
-    "memory_s": ("Seconds of reading and writing", "second", lambda line: line.spent.memory),
-    "communication_s": ("Seconds of exchanging", "second", lambda line: line.spent.communication),
-    "matmul_flops": ("Matrix FLOPs of one GPU", "FLOP", _work("matmul_flops")),
-    "other_flops": ("Other FLOPs of one GPU", "FLOP", _work("other")),
-    "weight_bytes": ("Weight bytes one GPU reads", "byte", _work("weight_bytes")),
-    "activation_bytes": ("Activation bytes one GPU moves", "byte", _work("activation_bytes")),
-    "kv_bytes": ("Cache bytes one GPU moves", "byte", _work("kv_bytes")),
-    "sent_bytes": ("Bytes one GPU sends", "byte", lambda line: 0 if line.move is None else line.move.sent),
-}
 
 
 class PricedStep:
@@ -154,6 +33,17 @@ class PricedStep:
         pp = timed.deployed.plan.pp
         if pp > 1:
             raise SpecError("bad-plan", "plan pp", "pp=1 for a formula", str(pp), "leave pp out: stages differ")
+
+    @property
+    def bounds(self) -> tuple[str, ...]:
+        """What every line waits for."""
+        return tuple(line.bound for line in self.timed.lines)
+
+    @property
+    def power(self) -> float | None:
+        """Watts that the GPU is designed for; None where nobody says."""
+        fact = self.timed.gpu.facts.get("tdp")
+        return None if fact is None else fact.value
 
     @cached_property
     def numbers(self) -> View:
@@ -168,8 +58,15 @@ class PricedStep:
             part(_alone(timed.deployed)),
             part(_stored(timed.deployed)),
             timed.lines,
+            self.bounds,
             timed.gpu.memory_bytes,
-            {"tokens": terms.tokens, "usable": terms.usable, "reserve": terms.reserve_bytes, "usd": terms.usd},
+            {
+                "tokens": terms.tokens,
+                "usable": terms.usable,
+                "reserve": terms.reserve_bytes,
+                "usd": terms.usd,
+                "tdp": self.power,
+            },
         )
 
     @cached_property
@@ -192,17 +89,20 @@ class PricedStep:
         chosen = {line.id: (line.algorithm, line.span) for line in timed.lines if line.span is not None}
         machine = Machine(gpu, rates(gpu, lambda name, _: positive(name)), timed.machine.place, timed.backend, chosen)
         step, dtype = timed.deployed.step, timed.deployed.model.dtype
+        alone = _alone(timed.deployed)
         return View(
             whole,
-            part(_alone(timed.deployed)),
+            whole if alone is timed.deployed else part(alone),
             part(_stored(timed.deployed)),
             lines(timed.deployed.program, whole.held, step.precision, dtype, machine),
+            self.bounds,
             space.symbol("memory"),
             {
                 "tokens": 1 if terms.tokens == 1 else positive("tokens"),
                 "usable": positive("usable"),
                 "reserve": 0 if terms.reserve_bytes == 0 else space.symbol("reserve"),
                 "usd": None if terms.usd is None else positive("usd"),
+                "tdp": None if self.power is None else positive("tdp"),
             },
         )
 
@@ -216,8 +116,10 @@ class PricedStep:
         if name not in PRICED_FIGURES:
             known = (*PRICED_FIGURES, *GPU_FIGURES)
             raise SpecError("unknown-figure", name, "one of " + ", ".join(known), name, nearest(name, known))
-        found = PRICED_FIGURES[name]
-        return Quantity(f"{phase}.{name}", found.label, found.of(self.numbers), found.unit, found.of(self.formulas))
+        return _whole(self._read(f"{phase}.{name}", PRICED_FIGURES[name]))
+
+    def _read(self, key: str, found: PricedFigure) -> Quantity:
+        return Quantity(key, found.label, found.of(self.numbers), found.unit, found.of(self.formulas))
 
     def _of_gpu(self, name: str) -> Quantity:
         found = GPU_FIGURES[name]
@@ -228,21 +130,19 @@ class PricedStep:
         return Quantity(key, found.label, value, found.unit, formula)
 
     def _of_row(self, key: str, name: str, node: str) -> Quantity:
-        if name not in ROW_FIGURES:
-            known = tuple(ROW_FIGURES)
+        if name != "count" and name not in ROW_FIGURES:
+            known = ("count", *ROW_FIGURES)
             raise SpecError("unknown-figure", key, "one of " + ", ".join(known), name, nearest(name, known))
         ids = tuple(line.id for line in self.timed.lines)
         if node not in ids:
             raise SpecError("unknown-node", node, "a kernel of `rooflight estimate`", node, nearest(node, ids))
-        label, unit, of = ROW_FIGURES[name]
         at = ids.index(node)
-        value, formula = (self._times(view, at) * of(view.lines[at]) for view in (self.numbers, self.formulas))
+        if name == "count":
+            value, formula = (copies(view, at) * times(view, at) for view in (self.numbers, self.formulas))
+            return Quantity(key, "Times it runs in the step", value, "copy", formula)
+        label, unit, of = ROW_FIGURES[name]
+        value, formula = (times(view, at) * of(view.lines[at]) for view in (self.numbers, self.formulas))
         return Quantity(key, label, value, unit, formula)
-
-    @staticmethod
-    def _times(view: View, at: int) -> Value:
-        line = view.lines[at]
-        return 1 if line.entry or line.group in (BEHIND, BETWEEN) else view.part.facts.group_copies[line.group]
 
     def explain(self, name: str, node: str | None = None) -> dict[str, Any]:
         """Return one figure with everything a reader needs to recompute it."""
@@ -263,6 +163,7 @@ class PricedStep:
             "usable": terms.usable,
             "reserve": terms.reserve_bytes,
             **({} if terms.usd is None else {"usd": terms.usd}),
+            **({} if self.power is None else {"tdp": self.power}),
         }
 
     @cached_property
@@ -278,7 +179,15 @@ class PricedStep:
             "usable": "share of memory that may be used",
             "reserve": "bytes kept free",
             "usd": "USD of a GPU-hour",
+            "tdp": f"watts by design: {gpu.name}",
         }
+
+
+def _whole(figure: Quantity) -> Quantity:
+    """Return a float that is a whole number as an int."""
+    value = figure.value
+    whole = isinstance(value, float) and value.is_integer() and figure.unit in ("byte", "sequence")
+    return Quantity(figure.key, figure.label, int(value) if whole else value, figure.unit, figure.formula)
 
 
 def _alone(deployed: Deployed) -> Deployed:

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rooflight.api.formula import json_number, meaning
 from rooflight.api.per_gpu import GPU_FIGURES
-from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedFigure, PricedStep, Terms, View
-from rooflight.api.steps import RESOURCES
-from rooflight.expr import Expr, Space, div, floor_div, max_, named, total
-from rooflight.pricing import BEHIND, BETWEEN
+from rooflight.api.priced import PRICED_FIGURES, ROW_FIGURES, PricedStep, Terms
 from rooflight.values import Quantity
 
 if TYPE_CHECKING:
     from rooflight.api.estimate import Estimate
     from rooflight.api.steps import Timed
-    from rooflight.expr import Value
-    from rooflight.pricing import Line
 
 
 class KernelCard(NamedTuple):
@@ -36,7 +31,8 @@ class KernelCard(NamedTuple):
 class StepCard(NamedTuple):
     """One step.
 
-    figures   by name: those of a priced step, those of one GPU, and SERVED_FIGURES
+    figures   by name: those of a priced step, those of one GPU, and what `rooflight estimate` prints beside them:
+              memory and joules, or shares of a step with kernels
     symbols   name -> (value, meaning) of every symbol in their formulas
     """
 
@@ -69,119 +65,31 @@ def serving(estimate: Estimate) -> Serving:
     return Serving(
         estimate.summary(),
         _card(estimate.decode, decode),
-        _card(estimate.prefill, terms),
+        _card(estimate.prefill, terms, full=False),
         _card(estimate.saturated, terms, kernels=False),
     )
 
 
-# ------------------------------------------------------------------------- what only `rooflight estimate` prints
-
-
-def _usable(view: View) -> Value:
-    return floor_div(view.memory * view.terms["usable"], 1)
-
-
-def _per_request(name: str) -> Callable[[View], Value]:
-    return lambda view: GPU_FIGURES[name].of(view.alone)
-
-
-def _room(view: View) -> Value:
-    """Bytes of the usable share beside everything the step holds, negative where it does not fit."""
-    parts = (("weights.bytes", view.stored), ("cache.bytes", view.part), ("activations.peak", view.part))
-    held = [named(name.replace(".", "_"), GPU_FIGURES[name].of(part)) for name, part in parts]
-    return named("usable_bytes", _usable(view)) - view.terms["reserve"] - total(held)
-
-
-SERVED_FIGURES: dict[str, PricedFigure] = {
-    "memory.capacity": PricedFigure("Memory of one GPU", "byte", lambda view: view.memory),
-    "memory.usable": PricedFigure("Memory of one GPU that may be used", "byte", _usable),
-    "memory.unusable": PricedFigure("Memory of one GPU left alone", "byte", lambda view: view.memory - _usable(view)),
-    "memory.left": PricedFigure("Usable memory that is left", "byte", lambda view: max_(0, _room(view))),
-    "memory.over": PricedFigure("Memory that is missing", "byte", lambda view: max_(0, 0 - _room(view))),
-    "request.cache": PricedFigure("Cache of one request per rank", "byte", _per_request("cache.bytes")),
-    "request.activations": PricedFigure(
-        "Activations of one request per rank", "byte", _per_request("activations.peak")
-    ),
-    "requests": PricedFigure("Sequences in all", "sequence", lambda view: view.part.facts.binding["B"]),
-}
-
-
-def _share(priced: PricedStep, resource: str) -> Quantity:
-    """The part of a step's seconds in which `resource` is what its kernels wait for."""
-    bound = [at for at, line in enumerate(priced.numbers.lines) if line.bound == resource]
-
-    def of(view: View) -> Value:
-        spent = total([_times(view, view.lines[at]) * view.lines[at].spent.longest for at in bound])
-        return div(named(f"{resource}_bound", spent), named("step", PRICED_FIGURES["step_s"].of(view)))
-
-    phase = priced.timed.deployed.step.phase
-    return Quantity(
-        f"{phase}.share.{resource}",
-        f"Share of the step that {resource} bounds",
-        of(priced.numbers),
-        "share",
-        of(priced.formulas),
-    )
-
-
-def _times(view: View, line: Line) -> Value:
-    return 1 if line.entry or line.group in (BEHIND, BETWEEN) else view.part.facts.group_copies[line.group]
-
-
-def _count(priced: PricedStep, at: int) -> Quantity:
-    """How often a kernel runs in the step."""
-
-    def of(view: View) -> Value:
-        line = view.lines[at]
-        copies = 1 if line.work is None else view.part.held.copies[line.work.members[-1]]
-        return copies * _times(view, line)
-
-    line = priced.numbers.lines[at]
-    key = f"{priced.timed.deployed.step.phase}.count/{line.id}"
-    return Quantity(key, "Times it runs in the step", of(priced.numbers), "copy", of(priced.formulas))
-
-
-def _joules(priced: PricedStep, power: float) -> Quantity:
-    def of(view: View, watts: Value) -> Value:
-        return div(watts, named("tok_s_gpu", PRICED_FIGURES["tok_s_gpu"].of(view)))
-
-    formulas = priced.formulas
-    usable = formulas.terms["usable"]
-    space = usable.space if isinstance(usable, Expr) else Space()  # one space, so that equal parts stay one
-    return Quantity(
-        f"{priced.timed.deployed.step.phase}.joules",
-        "Energy of one token",
-        of(priced.numbers, power),
-        "joule",
-        of(formulas, space.symbol("tdp", whole=False)),
-    )
-
-
-# --------------------------------------------------------------------------------------------------- cards
-
-
-def _card(timed: Timed, terms: Terms, *, kernels: bool = True) -> StepCard:
+def _card(timed: Timed, terms: Terms, *, kernels: bool = True, full: bool = True) -> StepCard:
+    """Return a step, with `full` a GPU's whole memory too."""
     priced = PricedStep(timed, terms)
     step = timed.deployed.step
-    names = [name for name in PRICED_FIGURES if name != "usd_per_million" or terms.usd is not None]
+    absent = {"usd_per_million": terms.usd, "joules": timed.gpu.facts.get("tdp")}
+    names = [name for name in PRICED_FIGURES if absent.get(name, 0) is not None and _shown(name, kernels, full)]
     figures = {name: priced.quantity(name) for name in (*names, *GPU_FIGURES)}
-    # Whole by its floor, though the share of memory that may be used is a float.
-    figures["max_batch"] = _whole(figures["max_batch"])
-    for name, (label, unit, of) in SERVED_FIGURES.items():
-        key = f"{step.phase}.{name}"
-        figures[name] = _whole(Quantity(key, label, of(priced.numbers), unit, of(priced.formulas)))
-    figures |= {f"share.{resource}": _share(priced, resource) for resource in RESOURCES}
-    own: dict[str, tuple[int | float, str]] = {}
-    power = timed.gpu.facts.get("tdp")
-    if power is not None:
-        figures["joules"] = _joules(priced, power.value)
-        own["tdp"] = power.value, f"watts by design: {timed.gpu.name}"
     symbols = {
         name: (json_number(value), priced.meanings.get(name) or meaning(timed.deployed.model, name))
         for name, value in priced.values.items()
     }
     cards = tuple(_kernels(priced)) if kernels else ()
-    return StepCard(step.phase, step.batch, step.context, step.new, timed.share, figures, cards, symbols | own)
+    return StepCard(step.phase, step.batch, step.context, step.new, timed.share, figures, cards, symbols)
+
+
+def _shown(name: str, kernels: bool, full: bool) -> bool:  # noqa: FBT001 - of one step
+    """Shares belong to a step whose kernels are listed, a GPU's memory to one of as many sequences as fit."""
+    if name.startswith("share."):
+        return kernels
+    return full or not name.startswith(("memory.", "request."))
 
 
 def _kernels(priced: PricedStep) -> list[KernelCard]:
@@ -194,13 +102,6 @@ def _kernels(priced: PricedStep) -> list[KernelCard]:
         group = timed.lines[at].group
         kind = groups[group] if group >= 0 else None
         figures = {name: priced.quantity(name, row["id"]) for name in ROW_FIGURES if name in row}
-        figures["count"] = _count(priced, at)
+        figures["count"] = priced.quantity("count", row["id"])
         cards.append(KernelCard(row, figures, kind.name if kind is not None and kind.layers is not None else ""))
     return cards
-
-
-def _whole(figure: Quantity) -> Quantity:
-    """The same figure, a float that is a whole number as an int."""
-    value = figure.value
-    whole = int(value) if isinstance(value, float) and value.is_integer() else value
-    return Quantity(figure.key, figure.label, whole, figure.unit, figure.formula)

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rooflight.api.estimate import Ask, Estimate
-from rooflight.api.plans import default_plan, parse_plan, plan_words, replicated
+from rooflight.api.choose import chosen
+from rooflight.api.estimate import Ask
 from rooflight.spec import nearest
 from rooflight.values import SpecError
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from rooflight.hardware import Fact, Gpu
-    from rooflight.layout import Plan
     from rooflight.spec import Model
 
 MAX_POINTS = 20_000
@@ -90,22 +91,26 @@ def parse_axis(text: str) -> tuple[str, tuple[Any, ...]]:
     if AXES[name].kind == "text":
         found: list[Any] = [piece for piece in pieces if piece]
     else:
-        found = [value for piece in pieces if piece for value in _values(name, piece)]
+        found = [value for piece in pieces if piece for value in _of(name, piece)]
     if not 1 <= len(found) <= MAX_VALUES:
         raise SpecError("bad-axis", f"axis {name}", f"1 to {MAX_VALUES:,} values", str(len(found)), "give fewer")
     return name, tuple(dict.fromkeys(found))
 
 
+def _of(name: str, piece: str) -> Iterator[Any]:
+    return iter((None,)) if name == "batch" and piece == "max" else _values(name, piece)
+
+
 def _values(name: str, piece: str) -> Iterator[Any]:
     first, dots, rest = piece.partition("..")
     if not dots:
-        yield _number(name, first)
+        yield _plain(_number(name, first))
         return
     sign = next((sign for sign in "*+" if sign in rest), "")
     last, _, by = rest.partition(sign) if sign else (rest, "", "2")
-    sign = sign or "*"
     value, end, step = _number(name, first), _number(name, last), _number(name, by, by=True)
-    if step <= (1 if sign == "*" else 0) or value > end or (sign == "*" and value <= 0):
+    rises = step > 0 if sign == "+" else step > 1 and value > 0
+    if not rises or value > end:
         raise SpecError(
             "bad-axis",
             f"axis {name}",
@@ -114,28 +119,32 @@ def _values(name: str, piece: str) -> Iterator[Any]:
             f"{name}=1..64",
         )
     for _ in range(MAX_VALUES + 1):
-        if value > end * (1 + 1e-12):
+        if value > end:
             return
-        yield value
-        value = value * step if sign == "*" else value + step
+        yield _plain(value)
+        value = value + step if sign == "+" else value * step
 
 
-def _number(name: str, written: str, *, by: bool = False) -> Any:
+def _plain(value: Fraction) -> Any:
+    return int(value) if value == int(value) else float(value)
+
+
+def _number(name: str, written: str, *, by: bool = False) -> Fraction:
+    """Read a number exactly: ten steps of 0.1 are 1."""
+    from fractions import Fraction  # noqa: PLC0415 - who prices one deployment needs none
+
     kind, text = AXES[name].kind, written.strip().lower()
     unit = _UNITS.get(text[-1:], 1) if kind == "whole" else 1
     digits = text[:-1] if unit > 1 else text
-    fraction = kind != "whole"
     whole, dot, part = digits.partition(".")
-    good = (
-        whole.isascii()
-        and whole.isdigit()
-        and len(digits) <= _DIGITS
-        and (not dot or (fraction and part.isascii() and part.isdigit()))
-    )
+    good = whole.isascii() and whole.isdigit() and len(digits) <= _DIGITS
+    if dot:
+        good = good and kind != "whole" and part.isascii() and part.isdigit()
     if not good:
-        what = "numbers" if fraction else "whole numbers, such as 4096 or 4k"
-        raise SpecError("bad-axis", f"axis {name}", what, repr(written)[:80], f"{name}=1")
-    value = float(digits) if fraction else int(digits) * unit
+        what = "whole numbers, such as 4096 or 4k" if kind == "whole" else "numbers, such as 0.5"
+        example = "4k" if kind == "whole" else "0.5"
+        raise SpecError("bad-axis", f"axis {name}", what, repr(written)[:80], f"{name}={example}")
+    value = Fraction(digits) * unit
     if kind == "share" and not by and value > 1:
         raise SpecError("bad-axis", f"axis {name}", "numbers from 0 to 1", repr(written)[:80], f"{name}=0.9")
     return value
@@ -166,14 +175,6 @@ def _with(request: Request, names: Sequence[str], values: Sequence[Any]) -> Requ
     return request
 
 
-def chosen_plan(model: Model, words: str, gpus: int | None, precision: str = "factory") -> Plan:
-    """Return the plan that is named, as often as fills the GPUs; without a name one that suits the model."""
-    if words.strip():
-        chosen = parse_plan(words)
-        return chosen if gpus is None else replicated(chosen, gpus)
-    return default_plan(model, gpus or 1, precision)
-
-
 def sweep(
     model: Model,
     request: Request,
@@ -190,7 +191,8 @@ def sweep(
     for values, one in points(request, axes):
         if one.gpu not in machines:
             machines[one.gpu] = find(one.gpu)
-        rows.append({**values, **_row(model, one, *machines[one.gpu])})
+        shown = {name: "max" if value is None else value for name, value in values.items()}
+        rows.append({**shown, **_row(model, one, *machines[one.gpu])})
         if step is not None:
             step()
     return rows
@@ -198,14 +200,16 @@ def sweep(
 
 def _row(model: Model, one: Request, gpu: Gpu, listed: Fact | None) -> dict[str, Any]:
     empty: dict[str, Any] = dict.fromkeys(COLUMNS)
-    words = ""
     try:
-        plan = chosen_plan(model, one.plan, one.gpus, one.ask.precision)
-        words = plan_words(plan)
-        summary = Estimate(model, gpu, plan, one.ask, listed).summary()
+        summary = chosen(model, gpu, one.plan, one.gpus, one.ask, listed).summary()
     except SpecError as error:
-        return {"deployed": words, **empty, "error": f"{error.code}: {error.where}: {error.expected}; got {error.got}"}
+        return {
+            "deployed": one.plan,
+            **empty,
+            "error": f"{error.code}: {error.where}: {error.expected}; got {error.got}",
+        }
     refused = "; ".join(f"{reason['code']}: {reason['expected']}" for reason in summary["deployment"]["refusals"])
+    words = summary["deployment"]["plan"]
     return {"deployed": words, **{name: _at(summary, path) for name, path in COLUMNS.items()}, "error": refused or None}
 
 

@@ -254,8 +254,8 @@ def _names(plan: str | None, gpu: str | None, node: str | None) -> list[str]:
     if gpu is None:
         return list(api.GPU_FIGURES)
     if node is not None:
-        return list(api.ROW_FIGURES)
-    return [*api.PRICED_FIGURES, *api.GPU_FIGURES, *(f"{name}/<kernel>" for name in api.ROW_FIGURES)]
+        return ["count", *api.ROW_FIGURES]
+    return [*api.PRICED_FIGURES, *api.GPU_FIGURES, *(f"{name}/<kernel>" for name in ("count", *api.ROW_FIGURES))]
 
 
 @main.command(epilog=_TARGET_HELP)

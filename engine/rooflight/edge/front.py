@@ -241,7 +241,7 @@ def estimated(
     model = load(target, specs=specs)
     ask = ask or api.Ask()
     held, listed = machine(gpu)
-    return api.Estimate(model, held, api.chosen_plan(model, plan, gpus, ask.precision), ask, listed)
+    return api.chosen(model, held, plan, gpus, ask, listed)
 
 
 def asked(**knobs: Any) -> api.Ask:

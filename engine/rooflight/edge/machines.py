@@ -43,7 +43,7 @@ def open_gpu(target: str) -> Gpu:
     if target in ids:
         return read_gpu(read_yaml_file(folder / f"{target}.yaml", folder.parent), f"gpus/{target}.yaml", target)
     place = Path(target)
-    if place.suffix or "/" in target or place.exists():
+    if target.strip() and (place.suffix or "/" in target or place.exists()):
         must_be_file(place, target, "a GPU file", "check the path")
         return read_gpu(read_yaml_file(place, place.parent), place.name, place.stem)
     raise SpecError(

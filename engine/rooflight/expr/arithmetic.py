@@ -11,6 +11,7 @@ from typing import Any
 from rooflight.expr.formula import Expr
 from rooflight.expr.scalars import Value, exact, exact_power, ratio
 
+EXACT_POWER = 256  # a broken number to a higher power has thousands of digits that nobody asks for
 # Kinds by exact type, not by isinstance: np.float64 is a float, and the table is the faster of the two.
 SCALAR, ARRAY, FORMULA = 0, 1, 2
 _KINDS: dict[type[Any], int] = {int: SCALAR, float: SCALAR, bool: SCALAR, Expr: FORMULA}
@@ -120,13 +121,14 @@ def where(condition: Value, then: Value, otherwise: Value) -> Value:
 
 
 def power(base: Value, exponent: Value) -> Value:
-    """The power base ** exponent: exact for an exact base and an int exponent, else a float.
+    """The power base ** exponent: exact for an int base, or a Fraction to a small power, and an int exponent; else a
+    float.
 
     Raises ValueError where the result is not a real number.
     """
     kind = _kind(base, exponent)
     if kind == SCALAR:
-        if type(exponent) is int and type(base) is not float:
+        if type(exponent) is int and type(base) is not float and (type(base) is int or abs(exponent) <= EXACT_POWER):
             return exact_power(base, exponent)
         result = float(base) ** float(exponent)
         if type(result) is complex:

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
 _COUNTED = ("B", "GPU")  # units of which there is no part
 _GIB: dict[str, str] = dict.fromkeys(("B", "B/s"), " (1 GiB is 1073741824 B)")
-_FROM_ZERO = ("scale_up_latency", "scale_out_latency")  # every other figure is more than none
-_MOST = 1e21
+_PRICE = "USD/GPU-hour"
+_MOST = {"s": 1.0}  # of a latency; any other figure is below 1e21
+_LEAST = {"s": 0.0}  # of a latency; a rate of less than one per second is a slip
 _MAX_SLICES = 256
 _MAX_DOMAIN = 1 << 16
 _DIGITS = 5
@@ -25,7 +26,7 @@ def read_gpu(section: Any, place: str, name: str = "") -> Gpu:
     """Check one GPU file for form; `name` is its id. Raises SpecError at the first fault."""
     reader = Reader(section, "", place)
     shown = _printable(reader, "name", reader.text("name"))
-    facts = {key: _fact(reader.sub(key), unit, key) for key, unit in FACTS.items() if key in reader.section}
+    facts = {key: _fact(reader.sub(key), unit) for key, unit in FACTS.items() if key in reader.section}
     for key in FACTS:
         reader.any(key, None)
     if "memory" not in facts:
@@ -39,7 +40,7 @@ def read_gpu(section: Any, place: str, name: str = "") -> Gpu:
         for form in rates.names():
             if form not in known:
                 raise SpecError("unknown-word", rates.where(form), "one of " + ", ".join(known), form, "use a format")
-        matmul = {form: _fact(rates.sub(form), "FLOP/s", form) for form in rates.names()}
+        matmul = {form: _fact(rates.sub(form), "FLOP/s") for form in rates.names()}
     else:
         reader.any("matmul", None)
     topology, topology_from = _topology(reader)
@@ -72,7 +73,7 @@ def read_prices(section: Any, place: str) -> Mapping[str, Fact]:
     reader = Reader(section, "", place)
     currency = reader.word("currency", ("USD",))
     rows = reader.sub("prices")
-    found = {name: _fact(rows.sub(name), f"{currency}/GPU-hour", name) for name in rows.names()}
+    found = {name: _fact(rows.sub(name), f"{currency}/GPU-hour") for name in rows.names()}
     reader.done()
     return found
 
@@ -155,13 +156,15 @@ def _slice(shapes: Reader, name: str, topology: str) -> Slice:
     )
 
 
-def _fact(reader: Reader, unit: str, key: str) -> Fact:
+def _fact(reader: Reader, unit: str) -> Fact:
     value = reader.any("value")
-    if not _is_figure(value, unit, free=key in _FROM_ZERO):
-        kind = f"a whole number of {unit} from 1" if unit in _COUNTED else f"a number of {unit} above 0"
-        least = f"a number of {unit} from 0" if key in _FROM_ZERO else kind
+    least, most = _LEAST.get(unit, 1.0 if unit != _PRICE else 0.0), _MOST.get(unit, 1e21)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not least <= value <= most or (unit in _COUNTED and value != int(value)):
+        kind = "a whole number" if unit in _COUNTED else "a number"
         fix = "correct the value, or leave out what is not known"
-        raise SpecError("wrong-type", reader.where("value"), f"{least}, below {_MOST:g}", repr(value)[:80], fix)
+        expected = f"{kind} of {unit} from {least:g} to {most:g}"
+        raise SpecError("wrong-type", reader.where("value"), expected, repr(value)[:80], fix)
     written = reader.text("unit")
     if written != unit:
         raise SpecError(
@@ -170,13 +173,6 @@ def _fact(reader: Reader, unit: str, key: str) -> Fact:
     stated = _stated(reader)
     reader.done()
     return Fact(value, written, *stated)
-
-
-def _is_figure(value: Any, unit: str, *, free: bool) -> bool:
-    """Say whether a value can be a figure; only some may be nothing."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < _MOST:
-        return False
-    return (free or value > 0) and (unit not in _COUNTED or value == int(value))
 
 
 def _stated(reader: Reader) -> Stated:

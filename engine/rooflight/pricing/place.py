@@ -127,6 +127,8 @@ class Place:
 def place(gpu: Gpu, degrees: Mapping[str, int], stages: int) -> Place:
     """Put a replica onto a kind of GPU. SpecError where more GPUs are asked for than its links hold together."""
     gpus = prod(degrees[axis] for axis in NUMBERED) * stages
+    if gpus > 1 and "scale_up_bandwidth" in gpu.facts:
+        gpu.fact("scale_up_domain", "to say how many GPUs its fast links join")
     domain = int(gpu.facts["scale_up_domain"].value) if "scale_up_domain" in gpu.facts else 1
     domain = max((prod(one.shape) for one in gpu.slices), default=domain)
     if gpus > domain and "scale_out_bandwidth" not in gpu.facts:
@@ -135,11 +137,15 @@ def place(gpu: Gpu, degrees: Mapping[str, int], stages: int) -> Place:
             f"gpu {gpu.name}",
             f"scale_out_bandwidth in B/s: {gpus} GPUs stand in domains of {domain}",
             "no such figure in its file",
-            f"choose at most {domain} GPUs, or add the figure with its source",
+            f"choose {_at_most(domain)}, or add the figure with its source",
         )
     if gpus > 1 and domain > 1:
         gpu.fact("scale_up_bandwidth", "to say how long GPUs exchange")
     return Place(degrees, stages, gpu.topology, domain, gpu.slices)
+
+
+def _at_most(gpus: int) -> str:
+    return "one GPU" if gpus == 1 else f"at most {gpus} GPUs"
 
 
 def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:

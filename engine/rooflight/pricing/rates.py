@@ -92,7 +92,7 @@ def runs_in(gpu: Gpu, wanted: str, sixteen: str) -> str:
     raise SpecError(
         "missing-fact",
         f"gpu {gpu.name}",
-        f"the rate of matrix products in {wanted} or {_SIXTEEN[0]}, in FLOP/s",
+        "the rate of matrix products in " + " or ".join(dict.fromkeys((wanted, _SIXTEEN[0]))) + ", in FLOP/s",
         "one of " + ", ".join(gpu.matmul) if gpu.matmul else "no rate",
         "add it under matmul, with its source",
     )

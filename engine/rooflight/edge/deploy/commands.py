@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _TARGET = "TARGET is a model id of `rooflight models`, the path of a config.json, or a folder that holds one."
-_DIGITS = 9
+_DIGITS = 10
+_MOST_BATCH = 10**9
 
 
 def _most(_ctx: click.Context, option: click.Parameter, written: str) -> int | None:
     """Read a whole number from 1, or max, which is None."""
     if written == "max":
         return None
-    if not (written.isascii() and written.isdigit() and len(written) <= _DIGITS and int(written)):
-        raise click.BadParameter("a whole number from 1 to 999,999,999, or max, is needed", param=option)
+    if not (written.isascii() and written.isdigit() and len(written) <= _DIGITS and 1 <= int(written) <= _MOST_BATCH):
+        raise click.BadParameter("a whole number from 1 to a billion, or max, is needed", param=option)
     return int(written)
 
 
@@ -53,7 +54,6 @@ def _flag(name: str, help: str) -> Callable[..., Any]:  # noqa: A002 - click's w
 
 
 _OPTIONS = (
-    _option("--gpu", required=True, metavar="G|FILE", help="An id of `rooflight gpus`, or the path of a GPU file."),
     _option(
         "--gpus", type=click.IntRange(1, 4096), metavar="N", help="GPUs in all, which the plan is repeated to fill."
     ),
@@ -62,7 +62,7 @@ _OPTIONS = (
         default="",
         metavar="PLAN",
         show_default=False,
-        help="Degrees, e.g. attn_dp=8,ep=8. [default: one that suits the model, on --gpus, or one GPU]",
+        help="Degrees, e.g. attn_dp=8,ep=8. [default: of the usual plans for --gpus GPUs, or one, the fastest per GPU]",
     ),
     _option("--input", "input_tokens", type=click.IntRange(1, 10**8), default=1024, help="Tokens of a prompt."),
     _option("--output", "output_tokens", type=click.IntRange(1, 10**8), default=1024, help="Tokens of an answer."),
@@ -121,6 +121,12 @@ _OPTIONS = (
 )
 
 
+def _gpu(*, required: bool) -> Callable[..., Any]:
+    said = "An id of `rooflight gpus`, or the path of a GPU file."
+    more = "" if required else " Not needed where an axis is gpu."
+    return click.option("--gpu", required=required, metavar="G|FILE", help=said + more)
+
+
 def _deployment(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
@@ -151,6 +157,7 @@ def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json:
 
 @click.command(epilog=_TARGET)
 @click.argument("target")
+@_gpu(required=True)
 @_deployment
 @click.option(
     "--kernels",
@@ -167,7 +174,7 @@ def estimate(
 ) -> None:
     """Say whether a deployment fits, how long its steps take, kernel by kernel, and what its tokens cost.
 
-    All times are lower bounds: what the hardware's peak rates allow.
+    Times are what the hardware's peak rates allow, one kernel after another.
     """
     model = front.load(target, specs=specs, proven=True)
     result = front.estimate(model, gpu, plan, specs=specs, **knobs)
@@ -189,20 +196,23 @@ def estimate(
     help="An axis, once per axis: batch=1,2,4 or context=4k..128k (doubling), batch=1..64*4, input=512..4096+512, "
     "gpu=h100,b200, plan='attn_dp=8,ep=8;attn_tp=8'. Axes: " + ", ".join(api.SWEEP_AXES) + ".",
 )
+@_gpu(required=False)
 @_deployment
 @_json
 @click.pass_obj
 def sweep(
-    specs: str | None, target: str, axes: tuple[str, ...], gpu: str, plan: str, *, as_json: bool, **knobs: Any
+    specs: str | None, target: str, axes: tuple[str, ...], gpu: str | None, plan: str, *, as_json: bool, **knobs: Any
 ) -> None:
     """Price a deployment over ranges: one row per combination of values, as CSV or JSON.
 
     A point that cannot be priced says why in its column `error`, and so does one whose plan cannot run.
     """
+    if gpu is None and not any(axis.partition("=")[0].strip() == "gpu" for axis in axes):
+        raise click.UsageError("name a --gpu, or several with --over gpu=h100,b200")
     model = front.load(target, specs=specs, proven=True)
     screen.warnings(model.warnings)
     with show.progress() as step:
-        rows = front.sweep(model, gpu, axes, plan, step=step, specs=specs, **knobs)
+        rows = front.sweep(model, gpu or "", axes, plan, step=step, specs=specs, **knobs)
     if as_json:
         _emit(rows)
     else:

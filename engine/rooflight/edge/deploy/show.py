@@ -87,7 +87,7 @@ def _title(source: str) -> str:
 def _steps(console: Console, result: dict[str, Any]) -> None:
     decode, prefill, price = result["decode"], result["prefill"], result["price"]
     full = prefill["saturated"]
-    grid = table("time, a lower bound", ">", "")
+    grid = table("time at peak rates", ">", "")
     grid.add_row(f"TTFT, {prefill['context']:,} tokens", seconds(prefill["ttft_s"]), _shares(prefill["share"]))
     grid.add_row(
         f"prefill, batch {full['batch']:,}", seconds(full["step_s"]), f"{_three(full['tok_s_gpu'])} tok/s per GPU"
