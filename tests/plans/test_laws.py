@@ -6,14 +6,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plans.deployed import DENSE, EXPERTS, FAMILIES, LLAMA, MIXTRAL, PHASES, QWEN, V2_LITE, V3, part, plans_of
+from plans.deployed import (
+    DENSE,
+    EXPERTS,
+    FALCON,
+    FAMILIES,
+    HYBRIDS,
+    LLAMA,
+    MIXTRAL,
+    PHASES,
+    QWEN,
+    V2_LITE,
+    V3,
+    part,
+    plans_of,
+)
 from rooflight import derive
 from rooflight.derive.storage import copy_bytes
 from rooflight.layout import Plan
 from rooflight.walk import Family
 
-MODELS = (*DENSE, *EXPERTS)
-HEADED = tuple(name for name in MODELS if name not in {V2_LITE, V3})  # a latent has no heads to exchange
+MODELS = (*DENSE, *EXPERTS, *HYBRIDS)
+HEADED = tuple(name for name in (*DENSE, *EXPERTS) if name not in {V2_LITE, V3})  # a latent has no heads to exchange
 COLUMNS = ("matmul", "other", "stored_bytes", "weight_bytes", "activation_bytes", "kv_bytes", "cache_bytes")
 few = settings(max_examples=5, deadline=None)
 each_model = pytest.mark.parametrize("name", MODELS)
@@ -109,6 +123,9 @@ def test_gemms_are_shared_out_without_rest(name, phase, data):
             block = max((f.block(axis) for f in formats if f.padded for axis in ("in", "out")), default=1)
             width = one.model.dims["d_expert"]
             assert close(times, -(-(width // block) // plan.etp) * block * plan.etp / width), step.node.id
+        elif role == "ssm" and step.node.id.endswith((".in_proj", ".scan")):
+            # What goes through a group that several GPUs hold is computed by each of them.
+            assert 1 - 1e-12 <= times <= max(1, plan.attn_tp / one.model.dims["n_ssm_groups"]) + 1e-12, step.node.id
         elif role == "router" or step.node.id.rpartition(".")[2] in {"q_a_proj", "kv_a_proj_with_mqa"}:
             assert close(times, plan.attn_tp), step.node.id
         elif step.node.id.rpartition(".")[2] in {"k_proj", "v_proj"}:
@@ -183,12 +200,31 @@ def test_a_cut_trunk_computes_the_same_and_sends_as_much(name, plan):
     spread = {s.node.id for s in plain.program.steps if s.node.role == "router" or "_a_proj" in s.node.id}
     assert {name for name in gemms if not close(gemms[name], others[name])} <= spread  # repeated by a whole trunk
     assert plain.total(plain.device.cache_bytes) == cut.total(cut.device.cache_bytes), "decode reads all of it here"
-    reduced = [s for s in plain.sent(entries=False) if s[1] in ("all_reduce", "all_gather") and s[2][0][:2] == "tp"]
+    shared = {s.node.id for s in plain.program.steps if s.node.op.shares}  # squares of a group, however the trunk lies
+    whole = [s for s in plain.sent(entries=False) if s[1] in ("all_reduce", "all_gather") and s[2][0][:2] == "tp"]
+    reduced = [s for s in whole if s[0] not in shared]
     halves = [s for s in cut.sent(entries=False) if s[1] in ("reduce_scatter", "all_gather") and s[2][0][:2] == "tp"]
     layers = {s.node.id for s in plain.program.steps if plain.program.graph.groups[s.node.group].layers is not None}
     if "n_experts" not in plain.model.dims:
-        assert sum(s[3] for s in reduced if s[0] in layers) == sum(s[3] for s in halves if s[0] in layers)
-    assert {s[0] for s in cut.sent(entries=False) if s[1] == "all_reduce"} == set()
+        sums, parts = (sum(s[3] for s in moves if s[0] in layers) for moves in (reduced, halves))
+        # Two mixers that scale the trunk each for itself gather it twice: a half of one of a layer's two reductions.
+        assert parts == (sums * 5 / 4 if name == FALCON else sums)
+    assert {s[0] for s in cut.sent(entries=False) if s[1] == "all_reduce"} <= shared
+
+
+@pytest.mark.parametrize("name", HYBRIDS)
+@each_phase
+@pytest.mark.parametrize("family", FAMILIES, ids=["gather", "ulysses", "sequence"])
+def test_a_state_is_cut_by_heads_alone(name, phase, family):
+    """GPUs of other positions hold the same state, in either kind of context parallelism."""
+    plans = (Plan(attn_tp=2), Plan(attn_tp=2, cp=4), Plan(attn_dp=2, attn_tp=2))
+    states = []
+    for plan in plans:
+        one = part(name, plan, phase, family)
+        kept = zip(one.program.steps, one.device.cache_bytes, strict=True)
+        states.append({step.node.id: size for step, size in kept if step.node.op.state is not None})
+    assert states[0] == states[1] == states[2]
+    assert all(states[0].values())
 
 
 @pytest.mark.parametrize("name", HEADED)

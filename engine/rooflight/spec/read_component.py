@@ -34,7 +34,7 @@ def read_component(name: str, section: Any, place: str, roles: Mapping[str, str]
     role = reader.word("role", tuple(roles))
     inputs = reader.words("inputs", ("x",))
     switches = {key: _one_text(reader.sub("switches", Section(place)), key) for key in _keys(reader, "switches")}
-    slots = {key: _roles(reader, key, roles) for key in _keys(reader, "slots")}
+    slots = {key: _roles(reader.sub("slots"), key, roles) for key in _keys(reader, "slots")}
     ops = {key: _read_op(key, sub) for key, sub in reader.entries("ops", Section(place))}
     components = {
         key: read_component(key, reader.section["components"][key], sub.where(), roles)
@@ -96,8 +96,7 @@ def _one_text(reader: Reader, key: str) -> str:
     return reader.text(key)
 
 
-def _roles(reader: Reader, slot: str, roles: Mapping[str, str]) -> tuple[str, ...]:
-    section = reader.sub("slots")
+def _roles(section: Reader, slot: str, roles: Mapping[str, str]) -> tuple[str, ...]:
     if not isinstance(section.any(slot), list):
         return (section.word(slot, tuple(roles)),)
     taken = section.words(slot)
