@@ -120,17 +120,8 @@ def checkpoint(model):
     if facts.get("published_total") is not None:
         published = facts["published_total"], tuple(facts.get("published_total_counts") or ("parameter",))
     left_out = tuple(facts.get("published_total_leaves_out") or ())
-<<<<<<< HEAD
-    return (
-        read_json(folder / "config.json"),
-        read_tensors(read_json(folder / "tensors.json"), model),
-        published,
-        left_out,
-    )
-=======
     rows = read_tensors(read_json(folder / "tensors.json"), model)
     return read_json(folder / "config.json"), rows, published, left_out
->>>>>>> families-2
 
 
 def changed(data, path, change):

@@ -22,16 +22,11 @@ MIXTRAL, QWEN_MOE, GPT_OSS = "mistralai/Mixtral-8x7B-v0.1", "Qwen/Qwen3-30B-A3B"
 GLM, ERNIE, HUNYUAN = "zai-org/GLM-4.5", "baidu/ERNIE-4.5-21B-A3B-PT", "tencent/Hunyuan-A13B-Instruct"
 OLMO, SMOL, MIMO = "allenai/Olmo-3-1025-7B", "HuggingFaceTB/SmolLM3-3B", "XiaomiMiMo/MiMo-7B-Base"
 V2_LITE, V3 = "deepseek-ai/DeepSeek-V2-Lite", "deepseek-ai/DeepSeek-V3"
-<<<<<<< HEAD
 DENSE = (LLAMA, GPT2, QWEN, TIED, OLMO, SMOL)
 EXPERTS = (MIXTRAL, QWEN_MOE, GPT_OSS, V2_LITE, V3, GLM, ERNIE, HUNYUAN)
-=======
-DENSE = (LLAMA, GPT2, QWEN, TIED)
-EXPERTS = (MIXTRAL, QWEN_MOE, GPT_OSS, V2_LITE, V3)
 GRANITE, NEMOTRON = "ibm-granite/granite-4.0-h-micro", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"
 FALCON = "tiiuae/Falcon-H1-0.5B-Base"
 HYBRIDS = (GRANITE, NEMOTRON, FALCON)
->>>>>>> families-2
 PHASES = ("prefill", "decode")
 FAMILIES = (Family(), Family(ulysses=True), Family(sequence=True))
 
