@@ -44,7 +44,8 @@ def test_attention_is_one_kernel_of_three(name, phase, drafts):
     kernels = [[steps[index].node.op.name for index in members] for members in fused(program)]
     several = [names for names in kernels if len(names) > 1]
     assert several
-    assert all(names == ["attention_score", "attention_softmax", "attention_apply"] for names in several)
+    first = {"attention_score", "attention_score_picked"}
+    assert all(names[0] in first and names[1:] == ["attention_softmax", "attention_apply"] for names in several)
     assert len(several) == sum(step.node.op.name == "attention_apply" for step in steps)
 
 
