@@ -52,9 +52,41 @@ def test_a_plan_is_chosen_where_none_is_named(name, gpu, gpus, usual):
     assert found["deployment"]["valid"]
     assert found["deployment"]["gpus"] == gpus
     others = [rooflight.estimate(name, gpu, plan) for plan in usual]
-    held = [one for one in others if one["memory"]["fits"]] or others
-    assert found["decode"]["tok_s_gpu"] == max(one["decode"]["tok_s_gpu"] for one in held)
-    assert found["assumptions"][0].startswith("No plan was named: ")
+    held = [one for one in others if one["memory"]["fits"]]
+    if held:
+        assert found["decode"]["tok_s_gpu"] == max(one["decode"]["tok_s_gpu"] for one in held)
+        assert found["assumptions"][0].startswith("No plan was named: ")
+        assert found["fits_on"] is None
+    else:
+        assert needed(found) == min(needed(one) for one in others)
+        assert found["assumptions"][0].startswith("No plan was named, and none of the usual ones holds a request: ")
+
+
+def needed(found):
+    """Bytes of one request on the fullest GPU, weights included."""
+    held = found["memory"]
+    return held["weights_bytes"] + held["kv_bytes_per_request"] + max(held["activation_bytes_per_request"].values())
+
+
+def test_what_does_not_fit_says_where_it_would():
+    """The nearest plan, and the fewest GPUs that hold a request: 16 for 756 GiB of weights on 80 GiB each."""
+    found = rooflight.estimate("meta-llama/Meta-Llama-3.1-405B", "h100", gpus=8)
+    assert not found["memory"]["fits"]
+    assert found["deployment"]["plan"] == "attn_tp=8"
+    assert found["fits_on"] == {"gpus": 16, "plan": "attn_tp=8,pp=2"}
+    assert rooflight.estimate("meta-llama/Meta-Llama-3.1-405B", "h100", gpus=16)["memory"]["fits"]
+    text = run("estimate", "meta-llama/Meta-Llama-3.1-405B", "--gpu", "h100", "--gpus", "8", "--kernels", "0")[1]
+    assert "a request fits on 16 of these GPUs: attn_tp=8,pp=2" in text
+    assert "products in BF16" in text
+
+
+def test_the_context_alone_leaves_the_prompts_as_they_were():
+    said = "--context 4,096 is of decode; TTFT is of prompts of 1,024 tokens: --input sets them"
+    assert said in run("estimate", SMALL, "--gpu", "l40s", "--context", "4k")[2]
+    _, shown, warned = run("estimate", SMALL, "--gpu", "l40s", "--context", "4k", "--input", "2k", "--kernels", "0")
+    assert said not in warned
+    assert "TTFT, 2,048 tokens" in shown
+    assert "no price of this GPU is known: --price sets one" in shown
 
 
 def test_stages_are_tried_where_a_domain_is_too_small():

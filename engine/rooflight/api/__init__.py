@@ -2,7 +2,7 @@
 
 from rooflight.api.binding import REFERENCE_CONTEXT, RUN_SYMBOLS, StepSize, numbers, step_size, symbol_values, symbols
 from rooflight.api.check import check
-from rooflight.api.choose import chosen, smallest, suited
+from rooflight.api.choose import chosen, enough, smallest, suited
 from rooflight.api.cost import cost
 from rooflight.api.estimate import Ask, Estimate
 from rooflight.api.formula import (
@@ -48,7 +48,7 @@ from rooflight.api.show import model_row, show
 from rooflight.api.steps import RESOURCES, Timed, timed
 from rooflight.api.sweep import AXES as SWEEP_AXES
 from rooflight.api.sweep import COLUMNS as SWEEP_COLUMNS
-from rooflight.api.sweep import Request, parse_axis, sweep
+from rooflight.api.sweep import Request, parse_axis, sweep, whole_number
 from rooflight.derive.tensors import TensorRow, buffer_rows, tensor_rows
 
 __all__ = [
@@ -90,6 +90,7 @@ __all__ = [
     "chosen",
     "cost",
     "deployment",
+    "enough",
     "explain",
     "explain_gpu",
     "figure_names",
@@ -125,4 +126,5 @@ __all__ = [
     "symbols",
     "tensor_rows",
     "timed",
+    "whole_number",
 ]

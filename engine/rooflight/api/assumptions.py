@@ -31,7 +31,10 @@ def assumptions(estimate: Estimate) -> list[str]:
 def _picked(estimate: Estimate) -> list[str]:
     if not estimate.picked:
         return []
-    return [f"No plan was named: {plan_words(estimate.plan)} puts out most tokens per GPU of the usual ones."]
+    words = plan_words(estimate.plan)
+    if not estimate.memory["fits"]:
+        return [f"No plan was named, and none of the usual ones holds a request: {words} lacks least."]
+    return [f"No plan was named: {words} puts out most tokens per GPU of the usual ones."]
 
 
 def _general(estimate: Estimate) -> list[str]:

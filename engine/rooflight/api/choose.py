@@ -1,4 +1,7 @@
-"""A plan where none is named: of the usual ones the one whose GPUs put out most tokens per second."""
+"""A plan where none is named: of the usual ones the one whose GPUs put out most tokens per second.
+
+Where none of them holds a request, the one that comes nearest.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ def suited(model: Model, gpu: Gpu, gpus: int, ask: Ask, listed: Fact | None = No
 
     Tried are: experts over all GPUs of a replica, whose attention ranks take different sequences; without experts heads
     and widths over GPUs that fast links join, and stages of such groups where one alone is too small. Replicas fill
-    the GPUs.
+    the GPUs. Where none holds a request, it is the one whose fullest GPU lacks least.
     """
     within("gpus", gpus)
     rules = Rules(model, ask.precision)
@@ -67,7 +70,9 @@ def suited(model: Model, gpu: Gpu, gpus: int, ask: Ask, listed: Fact | None = No
 
 
 def _worth(one: Estimate) -> tuple[bool, float]:
-    return one.memory["fits"], one.output_rate / one.replica_gpus
+    if one.memory["fits"]:
+        return True, one.output_rate / one.replica_gpus
+    return False, -float(one.needed_bytes)
 
 
 def _usual(gpus: int, domain: int, model: Model) -> Iterator[list[Plan]]:
@@ -97,3 +102,14 @@ def smallest(model: Model, gpu: Gpu, ask: Ask | None = None, listed: Fact | None
         if tried.memory["fits"] or gpus >= _MOST_TRIED:
             return tried
         gpus *= 2
+
+
+def enough(short: Estimate) -> Estimate | None:
+    """Return the deployment on the fewest GPUs, doubling from one, that holds what another cannot hold; None if none.
+
+    Under a plan that somebody named it is another plan, too.
+    """
+    if short.memory["fits"]:
+        return None
+    found = smallest(short.model, short.gpu, short.ask, short.listed)
+    return found if found.memory["fits"] else None

@@ -131,6 +131,13 @@ class Estimate:
             family=ask.family,
         )
 
+    @property
+    def needed_bytes(self) -> int:
+        """Bytes that one request needs on the fullest GPU, weights and activations of the dearer phase included."""
+        held = self.memory
+        activations = max(held["activation_bytes_per_request"].values())
+        return held["weights_bytes"] + held["kv_bytes_per_request"] + activations
+
     # ---------------------------------------------------------------------------------------------- decode
 
     @property
@@ -254,6 +261,7 @@ class Estimate:
             "gpu_status": self.gpu.status,
             "capacity_source": self.gpu.facts["memory"].origin,
             "warnings": list(self.model.warnings),
+            "precision": ask.precision,
             "deployment": self.deployment,
             "beyond_published_context": self.longest > self.model.max_context,
             "memory": held,

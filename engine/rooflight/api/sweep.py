@@ -129,22 +129,31 @@ def _plain(value: Fraction) -> Any:
     return int(value) if value == int(value) else float(value)
 
 
+def whole_number(written: str) -> int | None:
+    """Read 4096, 4k or 1m, k and m being powers of two; None for anything else."""
+    text = written.strip().lower()
+    unit = _UNITS.get(text[-1:], 1)
+    digits = text[:-1] if unit > 1 else text
+    return int(digits) * unit if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS else None
+
+
 def _number(name: str, written: str, *, by: bool = False) -> Fraction:
     """Read a number exactly: ten steps of 0.1 are 1."""
     from fractions import Fraction  # noqa: PLC0415 - who prices one deployment needs none
 
     kind, text = AXES[name].kind, written.strip().lower()
-    unit = _UNITS.get(text[-1:], 1) if kind == "whole" else 1
-    digits = text[:-1] if unit > 1 else text
-    whole, dot, part = digits.partition(".")
-    good = whole.isascii() and whole.isdigit() and len(digits) <= _DIGITS
-    if dot:
-        good = good and kind != "whole" and part.isascii() and part.isdigit()
+    if kind == "whole":
+        counted = whole_number(text)
+        good, value = counted is not None, Fraction(counted or 0)
+    else:
+        whole, dot, part = text.partition(".")
+        good = all(digits.isascii() and digits.isdigit() for digits in ((whole, part) if dot else (whole,)))
+        good = good and len(text) <= _DIGITS
+        value = Fraction(text) if good else Fraction(0)
     if not good:
         what = "whole numbers, such as 4096 or 4k" if kind == "whole" else "numbers, such as 0.5"
         example = "4k" if kind == "whole" else "0.5"
         raise SpecError("bad-axis", f"axis {name}", what, repr(written)[:80], f"{name}={example}")
-    value = Fraction(digits) * unit
     if kind == "share" and not by and value > 1:
         raise SpecError("bad-axis", f"axis {name}", "numbers from 0 to 1", repr(written)[:80], f"{name}=0.9")
     return value

@@ -205,7 +205,8 @@ def estimate(
     """Return whether a deployment fits, how long its steps take, kernel by kernel, and what its tokens cost.
 
     gpu is an id of gpus() or the path of a GPU file; batch is sequences per attention-DP rank in decode, None for as
-    many as fit. A plan that does not fit or cannot run is priced all the same, and marked.
+    many as fit. A plan that does not fit or cannot run is priced all the same, and marked; fits_on is then the fewest
+    GPUs, doubling from one, and a plan that would do, None where no number of them does.
     """
     ask = api.Ask(
         input_tokens,
@@ -225,7 +226,10 @@ def estimate(
         usd_per_gpu_hour,
         backend,
     )
-    return estimated(target, gpu, plan, gpus=gpus, ask=ask, specs=specs).report()
+    found = estimated(target, gpu, plan, gpus=gpus, ask=ask, specs=specs)
+    enough = api.enough(found)
+    fits_on = enough and {name: enough.deployment[name] for name in ("gpus", "plan")}
+    return {**found.report(), "fits_on": fits_on}
 
 
 def estimated(

@@ -182,10 +182,17 @@ def nearest(
 
 
 def closest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """Return the known word most like another, None where none is like it."""
+    """Return the known word most like another, None where none is like it.
+
+    Case does not count, and a word that ends another is like it: tp is like attn_tp, gpt2 like openai-community/gpt2.
+    """
     from difflib import get_close_matches  # noqa: PLC0415 - only where something is wrong
 
-    return next(iter(get_close_matches(word, list(known), 1, likeness)), None)
+    plain = {one.casefold(): one for one in reversed(list(known))}
+    asked = word.casefold()
+    ends = [one for one in plain if asked and one.endswith(("/" + asked, "_" + asked))]
+    found = asked if asked in plain else next(iter(ends or get_close_matches(asked, list(plain), 1, likeness)), None)
+    return None if found is None else plain[found]
 
 
 def _or(words: list[str]) -> str:

@@ -31,6 +31,27 @@ def _most(_ctx: click.Context, option: click.Parameter, written: str) -> int | N
     return int(written)
 
 
+def _kernels(ctx: click.Context, option: click.Parameter, written: str) -> int | None:
+    return 0 if written == "0" else _most(ctx, option, written)
+
+
+class _Tokens(click.ParamType[int]):
+    """A number of tokens: 4096, or 4k."""
+
+    name = "tokens"
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        tokens = value if isinstance(value, int) else api.whole_number(value)
+        if tokens is None or not 1 <= tokens <= self.most:
+            self.fail(
+                f"{str(value)[:40]!r} is not a number of tokens from 1 to {self.most:,}, such as 4096 or 4k", param
+            )
+        return tokens
+
+
 def _number(_ctx: click.Context, option: click.Parameter, value: float | None) -> float | None:
     if value != value:  # noqa: PLR0124 - NaN passes every range
         raise click.BadParameter("a number is needed", param=option)
@@ -64,8 +85,8 @@ _OPTIONS = (
         show_default=False,
         help="Degrees, e.g. attn_dp=8,ep=8. [default: of the usual plans for --gpus GPUs, or one, the fastest per GPU]",
     ),
-    _option("--input", "input_tokens", type=click.IntRange(1, 10**8), default=1024, help="Tokens of a prompt."),
-    _option("--output", "output_tokens", type=click.IntRange(1, 10**8), default=1024, help="Tokens of an answer."),
+    _option("--input", "input_tokens", type=_Tokens(10**8), default=1024, help="Tokens of a prompt."),
+    _option("--output", "output_tokens", type=_Tokens(10**8), default=1024, help="Tokens of an answer."),
     _option(
         "--batch",
         default="max",
@@ -75,9 +96,9 @@ _OPTIONS = (
     ),
     _option(
         "--context",
-        type=click.IntRange(1, 2 * 10**8),
+        type=_Tokens(2 * 10**8),
         metavar="TOKENS",
-        help="Tokens each sequence holds in the decode step. [default: input and output]",
+        help="Tokens each sequence holds in the decode step; TTFT is of --input. [default: input and output]",
     ),
     _option("--prefill-batch", type=click.IntRange(1, 10**6), default=1, help="Prompts per rank behind TTFT."),
     _option("--precision", default="factory", metavar="NAME", help="factory, or a profile of specs/precision."),
@@ -122,7 +143,7 @@ _OPTIONS = (
 
 
 def _gpu(*, required: bool) -> Callable[..., Any]:
-    said = "An id of `rooflight gpus`, or the path of a GPU file."
+    said = "An id of `rooflight gpus`, or the path of a GPU file, as docs/gpus.md describes them."
     more = "" if required else " Not needed where an axis is gpu."
     return click.option("--gpu", required=required, metavar="G|FILE", help=said + more)
 
@@ -162,10 +183,10 @@ def plans(specs: str | None, target: str, gpus: int, *, show_all: bool, as_json:
 @click.option(
     "--kernels",
     default="12",
-    callback=_most,
+    callback=_kernels,
     metavar="N|max",
     show_default=True,
-    help="Kernels to print, the longest ones.",
+    help="Kernels to print of each step, the longest ones; 0 for none.",
 )
 @_json
 @click.pass_obj
@@ -178,11 +199,26 @@ def estimate(
     """
     model = front.load(target, specs=specs, proven=True)
     result = front.estimate(model, gpu, plan, specs=specs, **knobs)
-    screen.warnings(model.warnings)
+    screen.warnings((*model.warnings, *_input_stays(knobs)))
     if as_json:
         _emit(result)
     else:
         show.estimate(result, kernels)
+
+
+def _input_stays(knobs: dict[str, Any]) -> list[str]:
+    """Say which tokens a prompt has where only the context was given, since TTFT is of the prompt."""
+    held = knobs["context"]
+    if held is None or _given("input_tokens"):
+        return []
+    return [
+        f"--context {held:,} is of decode; TTFT is of prompts of {knobs['input_tokens']:,} tokens: --input sets them"
+    ]
+
+
+def _given(name: str) -> bool:
+    """Say whether an option of this command was written, not left at its default."""
+    return click.get_current_context().get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
 
 
 @click.command(epilog=_TARGET)

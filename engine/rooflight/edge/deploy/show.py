@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,16 +38,17 @@ def estimate(result: dict[str, Any], kernels: int | None) -> None:
     _deployment(console, result)
     _memory(console, result)
     _steps(console, result)
-    for phase in ("prefill", "decode"):
+    for phase in ("prefill", "decode") if kernels != 0 else ():
         _kernels(console, phase, result[phase], len(result["memory"]["stages"]), kernels)
     for line in result["assumptions"]:
         console.print(f"[dim]· {escape(line)}[/]")
 
 
 def _deployment(console: Console, result: dict[str, Any]) -> None:
-    deployed, held = result["deployment"], result["memory"]
+    deployed, held, enough = result["deployment"], result["memory"], result["fits_on"]
     console.print(
         f"[bold]{escape(result['model'])}[/]  {deployed['gpus']} × {escape(result['gpu'])} · {escape(deployed['plan'])}"
+        f" · {escape(result['precision'])} precision, products in {_products(result)}"
     )
     refusals(console, deployed)
     if result["beyond_published_context"]:
@@ -58,7 +60,19 @@ def _deployment(console: Console, result: dict[str, Any]) -> None:
     if deployed["nearest"]:
         console.print(f"[yellow]the nearest plan that can run[/] {escape(deployed['nearest'])}")
     if not held["fits"]:
-        console.print("[yellow]does not fit: priced all the same[/]")
+        console.print("[yellow]does not fit: every time and price below is of memory that is not there[/]")
+        if enough:
+            console.print(f"[yellow]a request fits on {enough['gpus']:,} of these GPUs:[/] {escape(enough['plan'])}")
+        console.print("[dim]a lower --precision needs less memory, too[/]")
+
+
+def _products(result: dict[str, Any]) -> str:
+    """Return the formats that the decode step multiplies in, those first in which most is computed."""
+    flops = Counter[str]()
+    for row in result["decode"]["kernels"]:
+        if row.get("runs_in"):
+            flops[row["runs_in"]] += row["matmul_flops"] * row["count"]
+    return ", ".join(form for form, _ in flops.most_common())
 
 
 def _memory(console: Console, result: dict[str, Any]) -> None:
@@ -106,6 +120,8 @@ def _steps(console: Console, result: dict[str, Any]) -> None:
         hourly = f"at {price['usd_per_gpu_hour']:g} USD per GPU-hour"
         for word in ("input", "output"):
             grid.add_row(f"a million {word} tokens", f"{price[f'usd_per_million_{word}']:.3g} USD", hourly)
+    else:
+        grid.add_row("a million tokens", "", "no price of this GPU is known: --price sets one")
     joules = result["energy"]["joule_per_output_token"]
     if joules is not None:
         grid.add_row("energy of an output token", f"{joules:.3g} J", "at the GPUs' design power")
