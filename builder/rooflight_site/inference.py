@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rooflight.api import GPU_FIGURES, ROW_FIGURES, KernelCard, StepCard
+from rooflight.api import GPU_FIGURES, ROW_FIGURES, KernelCard, StepCard, parse_plan
 from rooflight_site.commands import estimate_command, is_plain, priced_command
 from rooflight_site.deployments import Deployed, Sweep
-from rooflight_site.format import digits, given, grouped, shown
+from rooflight_site.format import brief, given, grouped, shown
 from rooflight_site.payload import Formulas, Json, StepBook
+from rooflight_site.words import counted, per_rank
 
 INFERENCE_SCHEMA = "rooflight.inference/1"
 
@@ -155,10 +156,19 @@ def _point(row: Mapping[str, Any], sweep: Sweep) -> Json:
     rates = {
         f"{name}_{how}": None if row[name] is None else say(row[name])
         for name in ("tok_s_gpu", "tok_s_user")
-        for how, say in (("text", lambda value: shown(value, "token/s").text), ("exact", digits))
+        for how, say in (("text", lambda value: shown(value, "token/s").text), ("exact", brief))
     }
+    return kept | rates | _held(row, sweep)
+
+
+def _held(row: Mapping[str, Any], sweep: Sweep) -> Json:
+    """How many sequences a point decodes at once, and on what they stand; None where it was refused."""
     batch = row["batch_decode"]
-    return kept | rates | {"batch_text": None if batch is None else grouped(batch)}
+    if batch is None:
+        return {"batch_text": None, "held_text": None}
+    plan = parse_plan(row["deployed"])
+    per = per_rank({"gpus": plan.gpus, "ranks": plan.attn_dp * plan.replicas})
+    return {"batch_text": grouped(batch), "held_text": f"{counted(batch, 'sequence')} {per}"}
 
 
 def _gpu(facts: Mapping[str, Any]) -> Json:

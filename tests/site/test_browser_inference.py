@@ -12,6 +12,14 @@ PAGE = TEMPLATES["inference"]
 TIP = "#formula-tip"
 ROWS = "#kernels-decode tbody tr:not(.group)"
 
+# Line and place of the mark in focus, and where it stands in the picture.
+HERE = """() => {
+  const line = document.activeElement.closest("g");
+  const lines = [...line.closest("figure").querySelectorAll("g")];
+  return [lines.indexOf(line), [...line.querySelectorAll(".mark")].indexOf(document.activeElement)];
+}"""
+PLACE = "[Number(document.activeElement.dataset.x), Number(document.activeElement.dataset.y)]"
+
 
 @pytest.fixture(scope="module")
 def document(site):
@@ -130,12 +138,51 @@ def test_the_marks_of_a_chart_are_read_by_pointer_and_keyboard(open_page):
     marks.first.focus()
     page.keyboard.press("ArrowRight")
     assert figure.locator(".read").text_content() == marks.nth(1).get_attribute("aria-label")
-    page.keyboard.press("ArrowDown")
-    below = figure.locator("g").nth(1).locator(".mark").nth(1)
-    assert below.evaluate("(mark) => mark === document.activeElement")
+    assert page.evaluate(HERE) == [0, 1]
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")  # the first one: there is nothing before it
-    assert figure.locator("g").nth(1).locator(".mark").first.evaluate("(mark) => mark === document.activeElement")
+    assert page.evaluate(HERE) == [0, 0]
+
+
+def test_arrows_move_up_and_down_the_picture_and_keep_their_place(open_page):
+    page = open_page(PAGE)
+    page.locator("#chart-gpus .mark").last.focus()
+    page.keyboard.press("ArrowLeft")
+    across, before = page.evaluate(PLACE)
+    for key, sign in (*3 * (("ArrowUp", -1),), *3 * (("ArrowDown", 1),)):
+        here = page.evaluate(HERE)
+        page.keyboard.press(key)
+        x, y = page.evaluate(PLACE)
+        assert x == across
+        assert sign * (y - before) >= 0 if page.evaluate(HERE) != here else y == before
+        before = y
+
+
+def test_home_and_end_are_the_ends_of_a_line_and_a_chart_is_one_stop(open_page):
+    page = open_page(PAGE)
+    figure = page.locator("#chart-batch")
+    figure.locator("g").nth(1).locator(".mark").nth(2).focus()
+    scrolled = page.evaluate("scrollY")
+    last = figure.locator("g").nth(1).locator(".mark").count() - 1
+    for key, at in (("End", last), ("Home", 0)):
+        page.keyboard.press(key)
+        assert page.evaluate(HERE) == [1, at]
+    assert page.evaluate("scrollY") == scrolled
+    assert figure.locator(".mark[tabindex='0']").count() == 1
+    assert page.locator("#chart-gpus .mark[tabindex='0']").count() == 1
+
+
+@pytest.mark.parametrize("chart", ["gpus", "batch"])
+def test_a_chart_says_its_workload(open_page, document, chart):
+    said = open_page(PAGE).locator(f"#chart-{chart} figcaption").text_content()
+    asked = document["asked"]
+    expected = f"{asked['input']:,} tokens in, {asked['output']:,} out" if chart == "gpus" else "the batch of the axis"
+    assert expected in said
+    assert "as many as fit" in said
+
+
+def test_the_tiles_say_that_they_are_at_peak_rates(open_page):
+    assert "real systems reach a part" in open_page(PAGE).locator(".tiles + .peak").text_content()
 
 
 @pytest.mark.parametrize("chart", ["gpus", "batch"])
