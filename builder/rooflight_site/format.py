@@ -73,6 +73,7 @@ _PLAIN: dict[str, str] = {
     "USD/GPU-hour": "USD per GPU-hour",
 }
 _PERCENT = 100
+_LEAST_PERCENT = 0.1
 
 
 def shown(value: Number | None, unit: str) -> Shown:
@@ -113,6 +114,12 @@ def brief(value: Number) -> str:
     if _is_count(value) and abs(value) < 10**BRIEF_DIGITS:
         return grouped(value)
     return APPROXIMATELY + _rounded(Fraction(value), BRIEF_DIGITS)
+
+
+def part_of_whole(share: float) -> str:
+    """A share at a glance: to a tenth of a per cent, and what is smaller as smaller than that."""
+    percent = share * _PERCENT
+    return f"{percent:.1f}{GAP}%" if percent >= _LEAST_PERCENT or share == 0 else f"<{GAP}{_LEAST_PERCENT}{GAP}%"
 
 
 def given(value: Number) -> str:

@@ -28,7 +28,20 @@ function target(key, lines, series, mark) {
   }
 }
 
+/** Paper opens nothing, so what is closed is opened for it and closed again. */
+function printPoints(charts) {
+  let opened = [];
+  addEventListener("beforeprint", () => {
+    opened = [...charts].map((chart) => chart.querySelector("details:not([open])")).filter(Boolean);
+    for (const details of opened) details.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const details of opened) details.open = false;
+  });
+}
+
 export function startCharts(charts) {
+  printPoints(charts);
   for (const chart of charts) {
     const line = chart.querySelector(".read");
     const lines = [...chart.querySelectorAll("g")].map((series) => [...series.querySelectorAll(".mark")]);

@@ -111,8 +111,33 @@ def test_a_shape_opens_to_its_layout(open_page, document):
     cell = page.locator(ROWS).first.locator("td.shape")
     assert cell.locator("summary").text_content() == first["shape_text"]
     assert not cell.locator("code").is_visible()
+    assert "dotted" in cell.locator("summary").evaluate("(one) => getComputedStyle(one).textDecoration")
     cell.locator("summary").click()
     assert cell.locator("code").text_content() == first["layout"]
+    edges = "(one) => one.getBoundingClientRect().bottom"
+    assert cell.evaluate(edges) - cell.locator("code").evaluate(edges) < 8  # no gap below
+    assert "different sequences" in page.locator(".only-decode .step").last.text_content()
+
+
+def test_the_share_of_a_kernel_is_text(open_page, document):
+    page = open_page(PAGE)
+    shown = [text.strip() for text in page.locator(f"{ROWS} td.share").all_text_contents()]
+    assert shown == [kernel["share_text"] for kernel in document["steps"]["decode"]["kernels"]]
+
+
+def test_no_head_of_a_table_stands_above_the_heading_that_a_link_leads_to(open_page):
+    page = open_page(PAGE)
+    page.set_viewport_size({"width": 1440, "height": 500})
+    page.locator(".within-page a[href='#scaling']").click()
+    page.wait_for_function("document.getElementById('scaling').getBoundingClientRect().top < 200")
+    bottom = "(one) => one.getBoundingClientRect().bottom"
+    assert page.locator("#kernels-decode thead").evaluate(bottom) <= page.locator(".bar").evaluate(bottom)
+
+
+def test_names_of_kernels_are_whole_on_a_phone(open_page):
+    page = open_page(PAGE, "phone")
+    cut = "(all) => all.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+    assert page.locator(f"{ROWS} th").evaluate_all(cut) == []
 
 
 def test_copied_kernels_hold_raw_values(open_page, document):
@@ -123,10 +148,12 @@ def test_copied_kernels_hold_raw_values(open_page, document):
     header, *rows = csv.reader(lines)
     kernels = document["steps"]["decode"]["kernels"]
     quantities = document["books"]["decode"]["quantities"]
-    column = header.index("seconds (seconds)")
+    column = header.index("seconds")
     assert [row[0] for row in rows] == [*(kernel["id"] for kernel in kernels), "total"]
     assert [float(row[column]) for row in rows[:-1]] == [quantities[k["figures"]["seconds"]]["value"] for k in kernels]
     assert {len(row) for row in rows} == {len(header)}
+    shares = [float(row[header.index("share")]) for row in rows]
+    assert sum(shares[:-1]) == pytest.approx(shares[-1]) == 1
 
 
 def test_the_marks_of_a_chart_are_read_by_pointer_and_keyboard(open_page):
@@ -211,6 +238,8 @@ def test_the_page_reads_without_javascript(open_page):
     page.locator("#chart-gpus summary").click()
     assert page.locator("#points-gpus tbody tr").first.is_visible()
     assert not page.locator("[data-copy], [data-copy-text]").first.is_visible()
+    assert page.locator(".quiet-page").is_visible()
+    assert page.locator(".small .q").first.evaluate("(one) => getComputedStyle(one).backgroundImage") == "none"
 
 
 def test_both_pages_of_a_model_are_one_step_apart(open_page, address):
@@ -245,3 +274,34 @@ def test_paper_shows_the_figures_and_not_the_controls(open_page):
     assert page.locator("#kernels-decode").is_visible()
     assert page.locator("#chart-batch svg").first.is_visible()
     assert not page.locator(".deployment .cli button").is_visible()
+    assert not page.locator(".on-screen:visible").count()
+    assert page.locator(".phases label:visible").all_text_contents() == ["Decode"]
+    assert page.locator(".views a:visible").all_text_contents() == ["Inference"]
+
+
+def test_the_tiles_stand_in_one_row_on_paper(open_page):
+    page = open_page(PAGE)
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.emulate_media(media="print")
+    tops = page.locator(".tile dt").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
+    lines = page.locator(".tile").evaluate_all("(all) => all.map((one) => getComputedStyle(one).borderLeftWidth)")
+    assert len(set(tops)) == 1
+    assert lines == ["0px", *5 * ["1px"]]
+
+
+def test_points_of_charts_are_printed(open_page):
+    page = open_page(PAGE)
+    for event, count in (("beforeprint", 2), ("afterprint", 0)):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert page.locator(".chart details[open]").count() == count
+
+
+def test_the_first_stop_leads_to_the_content(open_page):
+    page = open_page(PAGE)
+    page.keyboard.press("Tab")
+    skip = page.locator(".md-skip")
+    assert skip.text_content().strip() == "Skip to content"
+    assert skip.evaluate("(one) => one === document.activeElement")
+    page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"
