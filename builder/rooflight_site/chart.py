@@ -27,13 +27,13 @@ class Mark(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """A line between two marks; dashed where one of them is extrapolated."""
+    """A line between two marks; dashed where one of them is extrapolated or does not fit."""
 
     x1: float
     y1: float
     x2: float
     y2: float
-    beyond: bool
+    dashed: bool
 
 
 class Series(NamedTuple):
@@ -111,7 +111,11 @@ def chart(sweep: Mapping[str, Any], y: str, *, hide: bool) -> Chart:
 
 def _pieces(marks: Sequence[Mark]) -> Iterable[Piece]:
     for one, two in pairwise(marks):
-        yield Piece(one.x, one.y, two.x, two.y, one.beyond or two.beyond)
+        yield Piece(one.x, one.y, two.x, two.y, not (_sure(one) and _sure(two)))
+
+
+def _sure(mark: Mark) -> bool:
+    return mark.fits and not mark.beyond
 
 
 def _ticks(low: float, high: float) -> list[int]:

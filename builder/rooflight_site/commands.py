@@ -18,8 +18,8 @@ def priced_command(model_id: str, gpu: str, plan: str, batch: int, context: int)
 
 
 def estimate_command(model_id: str, gpu: str, plan: str, asked: tuple[int, int]) -> str:
-    """`rooflight estimate` of a deployment, as JSON; `asked` are tokens in and out."""
-    words = ["--gpu", gpu, "--plan", plan, "--input", str(asked[0]), "--output", str(asked[1]), "--json"]
+    """`rooflight estimate` of a deployment; `asked` are tokens in and out."""
+    words = ["--gpu", gpu, "--plan", plan, "--input", str(asked[0]), "--output", str(asked[1])]
     return shlex.join(["rooflight", "estimate", model_id, *words])
 
 

@@ -13,7 +13,6 @@ DEFAULT_GPU = "b200"
 COMPARED_GPUS = ("h100", "h200", "b200", "gb200-nvl72")
 MOST_GPUS = 64
 MOST_BATCH = 1024
-CONTEXT = 4096  # tokens of the comparison of GPUs, fewer where a model publishes fewer
 _CONTEXTS = (4096, 16384, 65536)  # of the comparison of batches, with the published one
 
 
@@ -65,15 +64,17 @@ def deployed(estimate: api.Estimate) -> Deployed:
     names = {name: front.machine(name)[0].name for name in COMPARED_GPUS}
     lengths = {str(context): f"{tokens(context)} tokens" for context in contexts}
     sweeps = {
-        "gpus": _sweep(model, api.Request(gpu, ask=_holding(min(CONTEXT, model.max_context))), gpus, names),
-        "batch": _sweep(model, api.Request(gpu, plan=plan, ask=_holding(contexts[0])), batches, lengths),
+        "gpus": _sweep(model, api.Request(gpu, ask=estimate.ask), gpus, names),  # so a point equals the tile
+        "batch": _sweep(model, api.Request(gpu, plan=plan, ask=_within(estimate.ask, contexts[0])), batches, lengths),
     }
     return Deployed(estimate, api.serving(estimate), api.gpu_facts(estimate.gpu, estimate.listed), sweeps)
 
 
-def _holding(context: int) -> api.Ask:
-    """Requests of so many tokens, half of them in and half out; a sweep over contexts may raise that."""
-    return api.Ask(input_tokens=context - context // 2, output_tokens=context // 2)
+def _within(ask: api.Ask, context: int) -> api.Ask:
+    """The same requests, shortened to so many tokens where they hold more: a sweep over contexts only lengthens."""
+    if ask.input_tokens + ask.output_tokens <= context:
+        return ask
+    return ask._replace(input_tokens=context - context // 2, output_tokens=context // 2)
 
 
 def _sweep(model: Model, request: api.Request, values: Mapping[str, str], names: Mapping[str, str]) -> Sweep:

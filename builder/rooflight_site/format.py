@@ -12,6 +12,7 @@ from fractions import Fraction
 MISSING = "—"
 GAP = "\N{NARROW NO-BREAK SPACE}"  # between a number and its unit
 DIGITS = 3
+BRIEF_DIGITS = 6
 APPROXIMATELY = "≈ "  # begins the text of a value that was rounded
 _LONGEST_FRACTION = 10**9
 
@@ -72,6 +73,7 @@ _PLAIN: dict[str, str] = {
     "USD/GPU-hour": "USD per GPU-hour",
 }
 _PERCENT = 100
+_LEAST_PERCENT = 0.1
 
 
 def shown(value: Number | None, unit: str) -> Shown:
@@ -105,6 +107,19 @@ def exact(value: Number) -> str:
 def digits(value: Number) -> str:
     """The value in digits: whole numbers in full, anything else to fifteen of them after `≈`, never as a fraction."""
     return grouped(value) if _is_count(value) else f"{APPROXIMATELY}{float(value):,.15g}"
+
+
+def brief(value: Number) -> str:
+    """The value to six digits at most, where fifteen would claim more than a peak rate knows."""
+    if _is_count(value) and abs(value) < 10**BRIEF_DIGITS:
+        return grouped(value)
+    return APPROXIMATELY + _rounded(Fraction(value), BRIEF_DIGITS)
+
+
+def part_of_whole(share: float) -> str:
+    """A share at a glance: to a tenth of a per cent, and what is smaller as smaller than that."""
+    percent = share * _PERCENT
+    return f"{percent:.1f}{GAP}%" if percent >= _LEAST_PERCENT or share == 0 else f"<{GAP}{_LEAST_PERCENT}{GAP}%"
 
 
 def given(value: Number) -> str:
@@ -147,14 +162,14 @@ def _small(value: Fraction, scale: Scale) -> str:
     return _rounded(value * scale.base**step) + GAP + scale.below[step]
 
 
-def _round(value: Fraction) -> Decimal:
+def _round(value: Fraction, digits: int = DIGITS) -> Decimal:
     # 50 digits carry any quotient the site meets; the second rounding is the one a reader sees.
     wide = Context(prec=50).divide(Decimal(value.numerator), Decimal(value.denominator))
-    return Context(prec=DIGITS, rounding=ROUND_HALF_EVEN).plus(wide)
+    return Context(prec=digits, rounding=ROUND_HALF_EVEN).plus(wide)
 
 
-def _rounded(value: Fraction) -> str:
-    """Three significant digits without an exponent: 8.03, 16.1, 140, 0.977."""
-    rounded = _round(value)
-    decimals = max(0, DIGITS - 1 - rounded.adjusted())
+def _rounded(value: Fraction, digits: int = DIGITS) -> str:
+    """Three significant digits, or as many as asked, without an exponent: 8.03, 16.1, 140, 0.977."""
+    rounded = _round(value, digits)
+    decimals = max(0, digits - 1 - rounded.adjusted())
     return f"{rounded:,.{decimals}f}"

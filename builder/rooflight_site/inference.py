@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from rooflight.api import GPU_FIGURES, ROW_FIGURES, KernelCard, StepCard
+from rooflight.api import GPU_FIGURES, ROW_FIGURES, KernelCard, StepCard, parse_plan
 from rooflight_site.commands import estimate_command, is_plain, priced_command
 from rooflight_site.deployments import Deployed, Sweep
-from rooflight_site.format import digits, given, grouped, shown
+from rooflight_site.format import brief, given, grouped, part_of_whole, shown
 from rooflight_site.payload import Formulas, Json, StepBook
+from rooflight_site.words import counted, per_rank
 
 INFERENCE_SCHEMA = "rooflight.inference/1"
 
@@ -94,6 +95,7 @@ def _step(card: StepCard, book: StepBook, deployed: Deployed, *, whole: bool) ->
         return None
 
     wanted = [name for name in card.figures if whole or name in FULL_FIGURES]
+    figures = {name: book.add(card.figures[name], command(name)) for name in wanted}
     return {
         "phase": card.phase,
         "batch": card.batch,
@@ -101,13 +103,16 @@ def _step(card: StepCard, book: StepBook, deployed: Deployed, *, whole: bool) ->
         "new_tokens": card.new_tokens,
         "batch_text": grouped(card.batch),
         "context_text": grouped(card.context),
-        "figures": {name: book.add(card.figures[name], command(name)) for name in wanted},
-        "kernels": [_kernel(kernel, book) for kernel in card.kernels],
+        "figures": figures,
+        "kernels": [_kernel(kernel, book, figures["step_s"]) for kernel in card.kernels],
     }
 
 
-def _kernel(kernel: KernelCard, book: StepBook) -> Json:
-    """One row. A figure that is nothing by its kind, such as what a norm sends, is left out."""
+def _kernel(kernel: KernelCard, book: StepBook, step: str) -> Json:
+    """One row; `step` is the key of the whole step's time.
+
+    A figure that is nothing by its kind, such as what a norm sends, is left out.
+    """
     row = kernel.row
     name = row["id"].removeprefix(f"{kernel.kind}.") if kernel.kind else row["id"]
     figures = {}
@@ -115,6 +120,7 @@ def _kernel(kernel: KernelCard, book: StepBook) -> Json:
         if row.get(figure):
             assert is_plain(row["id"]), row["id"]  # the command of the book quotes nothing
             figures[figure] = book.add(kernel.figures[figure])
+    share = book.quantities[figures["seconds"]]["value"] / book.quantities[step]["value"]
     kept = {key: value for key, value in row.items() if key not in ROW_FIGURES and key not in {"count", "bytes"}}
     return kept | {
         "name": name,
@@ -122,6 +128,8 @@ def _kernel(kernel: KernelCard, book: StepBook) -> Json:
         "parts": [_short(member, kernel.kind) for member in row.get("members", ()) if len(row["members"]) > 1],
         "shape_text": " × ".join(given(length) for length in row.get("shape", ())),
         "runs": _runs(row),
+        "share": share,
+        "share_text": part_of_whole(share),
         "figures": figures,
     }
 
@@ -155,10 +163,19 @@ def _point(row: Mapping[str, Any], sweep: Sweep) -> Json:
     rates = {
         f"{name}_{how}": None if row[name] is None else say(row[name])
         for name in ("tok_s_gpu", "tok_s_user")
-        for how, say in (("text", lambda value: shown(value, "token/s").text), ("exact", digits))
+        for how, say in (("text", lambda value: shown(value, "token/s").text), ("exact", brief))
     }
+    return kept | rates | _held(row, sweep)
+
+
+def _held(row: Mapping[str, Any], sweep: Sweep) -> Json:
+    """How many sequences a point decodes at once, and on what they stand; None where it was refused."""
     batch = row["batch_decode"]
-    return kept | rates | {"batch_text": None if batch is None else grouped(batch)}
+    if batch is None:
+        return {"batch_text": None, "held_text": None}
+    plan = parse_plan(row["deployed"])
+    per = per_rank({"gpus": plan.gpus, "ranks": plan.attn_dp * plan.replicas})
+    return {"batch_text": grouped(batch), "held_text": f"{counted(batch, 'sequence')} {per}"}
 
 
 def _gpu(facts: Mapping[str, Any]) -> Json:

@@ -83,6 +83,11 @@ def per_rank(deployment: Mapping[str, Any]) -> str:
     return f"on {gpus:,} GPUs together" if ranks == 1 else f"per rank of {gpus // ranks:,} GPUs"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 sequence`, `2 sequences`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def config_state(state: str) -> str:
     """One or two sentences on what a config state means."""
     return CONFIG_STATES.get(state, UNKNOWN_STATE)

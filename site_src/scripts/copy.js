@@ -7,7 +7,8 @@ export function cells(table) {
   const visible = (cell) => cell.offsetParent !== null || cell.closest("table").offsetParent === null;
   const heads = [...table.tHead.rows].at(-1);
   const columns = [...heads.cells].map((cell, index) => ({ cell, index })).filter(({ cell }) => visible(cell));
-  const header = columns.map(({ cell }) => cell.dataset.key + (cell.dataset.unitName ? ` (${cell.dataset.unitName})` : ""));
+  const named = ({ key, unitName }) => (unitName && unitName !== key ? `${key} (${unitName})` : key);
+  const header = columns.map(({ cell }) => named(cell.dataset));
   const rows = [...table.querySelectorAll("tbody tr:not(.group, .opens), tfoot tr")].filter((row) => !row.hidden);
   const read = (cell) => (cell.dataset.v ?? cell.textContent.trim().replace(/\s+/g, " ")).replace(/^—$/, "");
   return [header, ...rows.map((row) => columns.map(({ index }) => read(row.cells[index])))];

@@ -12,6 +12,14 @@ PAGE = TEMPLATES["inference"]
 TIP = "#formula-tip"
 ROWS = "#kernels-decode tbody tr:not(.group)"
 
+# Line and place of the mark in focus, and where it stands in the picture.
+HERE = """() => {
+  const line = document.activeElement.closest("g");
+  const lines = [...line.closest("figure").querySelectorAll("g")];
+  return [lines.indexOf(line), [...line.querySelectorAll(".mark")].indexOf(document.activeElement)];
+}"""
+PLACE = "[Number(document.activeElement.dataset.x), Number(document.activeElement.dataset.y)]"
+
 
 @pytest.fixture(scope="module")
 def document(site):
@@ -103,8 +111,33 @@ def test_a_shape_opens_to_its_layout(open_page, document):
     cell = page.locator(ROWS).first.locator("td.shape")
     assert cell.locator("summary").text_content() == first["shape_text"]
     assert not cell.locator("code").is_visible()
+    assert "dotted" in cell.locator("summary").evaluate("(one) => getComputedStyle(one).textDecoration")
     cell.locator("summary").click()
     assert cell.locator("code").text_content() == first["layout"]
+    edges = "(one) => one.getBoundingClientRect().bottom"
+    assert cell.evaluate(edges) - cell.locator("code").evaluate(edges) < 8  # no gap below
+    assert "different sequences" in page.locator(".only-decode .step").last.text_content()
+
+
+def test_the_share_of_a_kernel_is_text(open_page, document):
+    page = open_page(PAGE)
+    shown = [text.strip() for text in page.locator(f"{ROWS} td.share").all_text_contents()]
+    assert shown == [kernel["share_text"] for kernel in document["steps"]["decode"]["kernels"]]
+
+
+def test_no_head_of_a_table_stands_above_the_heading_that_a_link_leads_to(open_page):
+    page = open_page(PAGE)
+    page.set_viewport_size({"width": 1440, "height": 500})
+    page.locator(".within-page a[href='#scaling']").click()
+    page.wait_for_function("document.getElementById('scaling').getBoundingClientRect().top < 200")
+    bottom = "(one) => one.getBoundingClientRect().bottom"
+    assert page.locator("#kernels-decode thead").evaluate(bottom) <= page.locator(".bar").evaluate(bottom)
+
+
+def test_names_of_kernels_are_whole_on_a_phone(open_page):
+    page = open_page(PAGE, "phone")
+    cut = "(all) => all.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent)"
+    assert page.locator(f"{ROWS} th").evaluate_all(cut) == []
 
 
 def test_copied_kernels_hold_raw_values(open_page, document):
@@ -115,10 +148,12 @@ def test_copied_kernels_hold_raw_values(open_page, document):
     header, *rows = csv.reader(lines)
     kernels = document["steps"]["decode"]["kernels"]
     quantities = document["books"]["decode"]["quantities"]
-    column = header.index("seconds (seconds)")
+    column = header.index("seconds")
     assert [row[0] for row in rows] == [*(kernel["id"] for kernel in kernels), "total"]
     assert [float(row[column]) for row in rows[:-1]] == [quantities[k["figures"]["seconds"]]["value"] for k in kernels]
     assert {len(row) for row in rows} == {len(header)}
+    shares = [float(row[header.index("share")]) for row in rows]
+    assert sum(shares[:-1]) == pytest.approx(shares[-1]) == 1
 
 
 def test_the_marks_of_a_chart_are_read_by_pointer_and_keyboard(open_page):
@@ -130,12 +165,51 @@ def test_the_marks_of_a_chart_are_read_by_pointer_and_keyboard(open_page):
     marks.first.focus()
     page.keyboard.press("ArrowRight")
     assert figure.locator(".read").text_content() == marks.nth(1).get_attribute("aria-label")
-    page.keyboard.press("ArrowDown")
-    below = figure.locator("g").nth(1).locator(".mark").nth(1)
-    assert below.evaluate("(mark) => mark === document.activeElement")
+    assert page.evaluate(HERE) == [0, 1]
     page.keyboard.press("ArrowLeft")
     page.keyboard.press("ArrowLeft")  # the first one: there is nothing before it
-    assert figure.locator("g").nth(1).locator(".mark").first.evaluate("(mark) => mark === document.activeElement")
+    assert page.evaluate(HERE) == [0, 0]
+
+
+def test_arrows_move_up_and_down_the_picture_and_keep_their_place(open_page):
+    page = open_page(PAGE)
+    page.locator("#chart-gpus .mark").last.focus()
+    page.keyboard.press("ArrowLeft")
+    across, before = page.evaluate(PLACE)
+    for key, sign in (*3 * (("ArrowUp", -1),), *3 * (("ArrowDown", 1),)):
+        here = page.evaluate(HERE)
+        page.keyboard.press(key)
+        x, y = page.evaluate(PLACE)
+        assert x == across
+        assert sign * (y - before) >= 0 if page.evaluate(HERE) != here else y == before
+        before = y
+
+
+def test_home_and_end_are_the_ends_of_a_line_and_a_chart_is_one_stop(open_page):
+    page = open_page(PAGE)
+    figure = page.locator("#chart-batch")
+    figure.locator("g").nth(1).locator(".mark").nth(2).focus()
+    scrolled = page.evaluate("scrollY")
+    last = figure.locator("g").nth(1).locator(".mark").count() - 1
+    for key, at in (("End", last), ("Home", 0)):
+        page.keyboard.press(key)
+        assert page.evaluate(HERE) == [1, at]
+    assert page.evaluate("scrollY") == scrolled
+    assert figure.locator(".mark[tabindex='0']").count() == 1
+    assert page.locator("#chart-gpus .mark[tabindex='0']").count() == 1
+
+
+@pytest.mark.parametrize("chart", ["gpus", "batch"])
+def test_a_chart_says_its_workload(open_page, document, chart):
+    said = open_page(PAGE).locator(f"#chart-{chart} figcaption").text_content()
+    asked = document["asked"]
+    expected = f"{asked['input']:,} tokens in, {asked['output']:,} out" if chart == "gpus" else "the batch of the axis"
+    assert expected in said
+    assert "as many as fit" in said
+
+
+def test_the_tiles_say_that_they_are_at_peak_rates(open_page):
+    assert "real systems reach a part" in open_page(PAGE).locator(".tiles + .peak").text_content()
 
 
 @pytest.mark.parametrize("chart", ["gpus", "batch"])
@@ -164,6 +238,8 @@ def test_the_page_reads_without_javascript(open_page):
     page.locator("#chart-gpus summary").click()
     assert page.locator("#points-gpus tbody tr").first.is_visible()
     assert not page.locator("[data-copy], [data-copy-text]").first.is_visible()
+    assert page.locator(".quiet-page").is_visible()
+    assert page.locator(".small .q").first.evaluate("(one) => getComputedStyle(one).backgroundImage") == "none"
 
 
 def test_both_pages_of_a_model_are_one_step_apart(open_page, address):
@@ -198,3 +274,34 @@ def test_paper_shows_the_figures_and_not_the_controls(open_page):
     assert page.locator("#kernels-decode").is_visible()
     assert page.locator("#chart-batch svg").first.is_visible()
     assert not page.locator(".deployment .cli button").is_visible()
+    assert not page.locator(".on-screen:visible").count()
+    assert page.locator(".phases label:visible").all_text_contents() == ["Decode"]
+    assert page.locator(".views a:visible").all_text_contents() == ["Inference"]
+
+
+def test_the_tiles_stand_in_one_row_on_paper(open_page):
+    page = open_page(PAGE)
+    page.set_viewport_size({"width": 800, "height": 900})
+    page.emulate_media(media="print")
+    tops = page.locator(".tile dt").evaluate_all("(all) => all.map((one) => one.getBoundingClientRect().top)")
+    lines = page.locator(".tile").evaluate_all("(all) => all.map((one) => getComputedStyle(one).borderLeftWidth)")
+    assert len(set(tops)) == 1
+    assert lines == ["0px", *5 * ["1px"]]
+
+
+def test_points_of_charts_are_printed(open_page):
+    page = open_page(PAGE)
+    for event, count in (("beforeprint", 2), ("afterprint", 0)):
+        page.evaluate(f"dispatchEvent(new Event('{event}'))")
+        assert page.locator(".chart details[open]").count() == count
+
+
+def test_the_first_stop_leads_to_the_content(open_page):
+    page = open_page(PAGE)
+    page.keyboard.press("Tab")
+    skip = page.locator(".md-skip")
+    assert skip.text_content().strip() == "Skip to content"
+    assert skip.evaluate("(one) => one === document.activeElement")
+    page.wait_for_function("getComputedStyle(document.activeElement).opacity === '1'")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "content"

@@ -44,12 +44,13 @@ def test_what_does_not_fit_is_left_out_and_said():
 def test_what_does_not_fit_is_hollow_where_it_is_shown():
     shown = drawn(row(1, "a", 5), row(2, "a", 6, fits=False), hide=False)
     assert [mark.fits for mark in shown.series[0].marks] == [True, False]
+    assert [piece.dashed for piece in shown.series[0].pieces] == [True]
     assert shown.hollow
 
 
 def test_a_line_to_an_extrapolated_point_is_dashed():
     shown = drawn(row(1, "a", 5), row(2, "a", 6), row(4, "a", 7, beyond=True))
-    assert [piece.beyond for piece in shown.series[0].pieces] == [False, True]
+    assert [piece.dashed for piece in shown.series[0].pieces] == [False, True]
     assert shown.beyond
 
 

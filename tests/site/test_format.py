@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from rooflight.values import UNITS
-from rooflight_site.format import MISSING, digits, exact, given, shown, tokens
+from rooflight_site.format import MISSING, brief, digits, exact, given, part_of_whole, shown, tokens
 
 ROWS = [
     ("zero_needs_no_unit", 0, "byte", "0", "0"),
@@ -84,3 +84,17 @@ def test_what_was_given_is_no_approximation():
 
 def test_digits_are_never_a_fraction():
     assert [digits(Fraction(1, 4)), digits(Fraction(8, 2)), digits(1234)] == ["≈ 0.25", "4", "1,234"]
+
+
+def test_a_brief_value_has_six_digits_at_most():
+    values = (2450.530515907, 12_345_678.9, 4, Fraction(1, 3))
+    assert [brief(value) for value in values] == ["≈ 2,450.53", "≈ 12,345,700", "4", "≈ 0.333333"]
+
+
+def test_a_part_too_small_to_say_is_not_zero():
+    assert [part_of_whole(value) for value in (0.4217, 1, 0.00004, 0)] == [
+        "42.2\u202f%",
+        "100.0\u202f%",
+        "<\u202f0.1\u202f%",
+        "0.0\u202f%",
+    ]

@@ -138,6 +138,16 @@ def test_charts_are_what_the_sweep_prints(documents, name, chart):
     assert set(sweep["names"]) == {str(row[sweep["series"]]) for row in printed}
 
 
+def test_a_point_of_the_chart_over_gpus_is_the_headline(documents):
+    document = documents["drift-ai/drift2"]  # its plan is the site's own choice
+    tile = document["books"]["decode"]["quantities"][document["steps"]["decode"]["figures"]["tok_s_gpu"]]
+    gpus, gpu = document["summary"]["deployment"]["gpus"], document["asked"]["gpu"]
+    (point,) = [row for row in document["charts"]["gpus"]["rows"] if (row["gpus"], row["gpu"]) == (gpus, gpu)]
+    assert same(point["tok_s_gpu"], tile["value"])
+    assert point["tok_s_gpu_text"] == tile["text"]
+    assert point["held_text"].endswith("on the GPU")
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_figure_is_what_its_formula_command_gives(documents, name):
     """Every ninth figure of each step, and all those of the step itself."""

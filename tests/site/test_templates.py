@@ -15,6 +15,7 @@ ARITHMETIC = (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.
 FILTERS = {
     "attr",
     "attribute",
+    "breakable",
     "capitalize",
     "d",
     "e",

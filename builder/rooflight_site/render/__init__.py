@@ -1,6 +1,7 @@
 """Templates filled with payloads. Autoescape is on; a template formats and never computes."""
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from markupsafe import Markup, escape
 
 from rooflight_site.format import GAP, MISSING
 from rooflight_site.links import relative
+
+_BREAK = re.compile(r"(?<=[.:,·])|(?=\+)")
 
 
 def page(source: Path, template: str, here: str, **context: Any) -> str:
@@ -43,6 +46,11 @@ def inline(text: str) -> Markup:
     return Markup().join(wraps.format(piece) if at % 2 else piece for at, piece in enumerate(pieces))
 
 
+def breakable(text: str) -> Markup:
+    """A name or a layout that may take a new line after its dots, colons and commas, and before what it owes."""
+    return Markup("<wbr>").join(escape(piece) for piece in _BREAK.split(text))
+
+
 @cache
 def _environment(source: Path) -> Environment:
     environment = Environment(
@@ -53,5 +61,5 @@ def _environment(source: Path) -> Environment:
         lstrip_blocks=True,
     )
     environment.globals |= {"GAP": GAP, "MISSING": MISSING}
-    environment.filters |= {"script_json": script_json, "inline": inline}
+    environment.filters |= {"script_json": script_json, "inline": inline, "breakable": breakable}
     return environment
