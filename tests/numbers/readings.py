@@ -42,6 +42,7 @@ def component(node):
         "head": "lm_head",
         "router": "router",
         "expert": "routed_experts",
+        "ssm": "mamba_proj" if node["op"] == "linear" else "mamba_scan",
     }
     return names[node["role"]]
 

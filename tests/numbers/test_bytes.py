@@ -8,7 +8,11 @@ from oracles.material import cases, checkpoints_of, snapshot
 from readings import windowed
 
 MISTRAL = next(row["config"] for row in cases("regression.yaml")["dense"] if row["id"] == "mistral-7b")
-ROPED = checkpoints_of("llama", "mistral", "qwen2", "qwen3")
+ROPED = [
+    model
+    for model in checkpoints_of("llama", "mistral", "qwen2", "qwen3")
+    if "quantization_config" not in snapshot(model, "config")
+]
 CACHED = {model.split("/")[1]: snapshot(model, "config") for model in ROPED} | {
     "mistral-window-4096": MISTRAL,
     "qwen3-window-in-half-the-layers": windowed(14, 14, 128, 8, 64),

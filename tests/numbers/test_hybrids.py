@@ -5,7 +5,7 @@ import pytest
 import rooflight
 from oracles import configs
 from oracles.material import cases, checkpoints_of, elements, snapshot
-from readings import HYBRIDS, hybrid, stored
+from readings import HYBRIDS, components, hybrid, stored
 from rooflight.values import SpecError
 
 MODELS = checkpoints_of(*HYBRIDS)
@@ -103,3 +103,19 @@ def test_a_norm_behind_the_scan_where_the_config_has_one():
 def test_what_the_specs_do_not_cover_is_said(model, key, value):
     warnings = rooflight.show(snapshot(model, "config") | {key: value})["warnings"]
     assert any(key in warning and "written for" in warning for warning in warnings)
+
+
+RUNS = cases("torch_flops.json")["models"][NEMOTRON]
+
+
+@pytest.mark.parametrize("run", RUNS, ids=[f"{run['phase']}-{run['batch']}" for run in RUNS])
+def test_components_as_torch_counts_them(run):
+    """The table's attn_core holds the scan as torch's fallback computes it, head by head; kernels share groups."""
+    prefill = run["phase"] == "prefill"
+    length = run["tokens"] if prefill else run["cached"] + 1
+    knobs = {"head": "all", "attention": "square" if prefill else "exact"}
+    found = components(rooflight.cost(NEMOTRON, run["phase"], batch=run["batch"], context=length, **knobs))
+    scan = found.pop("mamba_scan", 0)
+    counted = dict(run["components"])
+    assert found.pop("attn_core") + scan < counted.pop("attn_core")
+    assert found == counted

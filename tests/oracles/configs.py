@@ -133,10 +133,19 @@ def _deepseek(config):
         V=letters["V"],
         dense=dense_layers(config),
         shared=config["n_shared_experts"],
-        router_bias=config["model_type"] == "deepseek_v3",
+        router_bias=config["model_type"] != "deepseek_v2",
     )
     tied = letters["V"] * letters["D"] if _tied(config) else 0
-    return total + letters["L"] * _mla_biases(config) - tied
+    return total + letters["L"] * (_mla_biases(config) + _indexer(config)) - tied
+
+
+def _indexer(config):
+    """Parameters of what picks positions in one layer, where there is such a thing."""
+    if "index_topk" not in config:
+        return 0
+    return params.indexer(
+        config["hidden_size"], config["q_lora_rank"], config["index_n_heads"], config["index_head_dim"]
+    )
 
 
 def _attention(config):
@@ -264,10 +273,22 @@ TOTAL = {
     "gpt_oss": _gpt_oss,
     "deepseek_v2": _deepseek,
     "deepseek_v3": _deepseek,
+    "deepseek_v32": _deepseek,
+    "glm_moe_dsa": _deepseek,
     "gemma2": _gemma,
     "gemma3_text": _gemma,
     "nemotron_h": _nemotron_h,
 }
+
+
+def covers(config):
+    """Whether there are closed forms for all of it: of state-space layers there is none for mixtures with experts."""
+    return config["model_type"] in TOTAL and not ("n_routed_experts" in config and "ssm_state_size" in config)
+
+
+def covers_flops(config):
+    """The same of the FLOPs of its parts; picked positions and scans are counted out in tests/numbers."""
+    return covers(config) and not {"index_topk", "ssm_state_size"} & set(config)
 
 
 def total(config):

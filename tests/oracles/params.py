@@ -132,3 +132,8 @@ def nemotron_h(D, H, Hkv, dh, F, V, *, mamba, attention, mlp, d_inner, heads, gr
 def unselected_experts(layers, D, E, k, Fe):
     """Parameters of the routed experts one token leaves aside: what `active` takes off `total`."""
     return layers * (E - k) * gated_mlp(D, Fe)
+
+
+def indexer(D, d_q, heads, width):
+    """What picks positions: its queries from the query latent, one key with its norm, one weight per head."""
+    return d_q * heads * width + D * width + 2 * width + D * heads

@@ -6,7 +6,7 @@ from oracles.material import cases, checkpoints, snapshot
 RUNS = [
     pytest.param(model, run, id=f"{model.split('/')[1]}-{run['phase']}-{run['batch']}")
     for model, runs in cases("torch_flops.json")["models"].items()
-    if model in checkpoints()
+    if model in checkpoints() and configs.covers_flops(snapshot(model, "config"))
     for run in runs
 ]
 

@@ -36,7 +36,10 @@ def test_every_dense_row_has_its_own_total():
     assert len({row["total"] for row in dense}) == len(dense) == 11
 
 
-@pytest.mark.parametrize("model", checkpoints())
+COVERED = [model for model in checkpoints() if configs.covers(snapshot(model, "config"))]
+
+
+@pytest.mark.parametrize("model", COVERED)
 def test_snapshot_parameters(model):
     assert configs.total(snapshot(model, "config")) == snapshot(model, "tensors")["totals"]["parameters"]
 
