@@ -25,7 +25,7 @@ ROUTED = {
     "qk_rope_head_dim": 32, "v_head_dim": 64, "n_routed_experts": 16, "n_shared_experts": 1, "num_experts_per_tok": 2,
     "moe_intermediate_size": 128, "intermediate_size": 512, "first_k_dense_replace": 1, "moe_layer_freq": 1,
     "n_group": 4, "topk_group": 2, "norm_topk_prob": True, "scoring_func": "sigmoid", "topk_method": "noaux_tc",
-    "index_topk": 64,
+    "lantern_topk": 64,
 }  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def test_a_routed_one_begins_from_a_routed_one(specs, config):
     assert done.exit_code == 0, done.stderr
     model = open_catalog(specs).library.models["moss"]
     assert "n_experts" in model.dims
-    assert "#   index_topk: 64\n" in (specs / "models" / "moss.yaml").read_text("utf-8")
+    assert "#   lantern_topk: 64\n" in (specs / "models" / "moss.yaml").read_text("utf-8")
     front.catalog.cache_clear()
     bound = front.load(str(path), specs=str(specs))
     assert (bound.dims["n_experts"], bound.dims["n_dense"]) == (16, 1)

@@ -65,7 +65,7 @@ REFUSED = {
         bad-plan at plan
           expected  one of attn_dp, attn_tp, cp, ep, etp, pp, replicas
           got       tp
-          fix       you may have intended etp""",
+          fix       you may have intended attn_tp""",
     ),
     "a word that resembles none": (
         "gpus=8",

@@ -70,6 +70,7 @@ def same(shown, printed):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_summary_is_what_the_estimate_prints(documents, name):
     printed = answer(documents[name]["command"], name)
+    assert printed.pop("fits_on") is None  # of what does not fit, where it would
     steps = {
         phase: {key: value for key, value in printed[phase].items() if key != "kernels"}
         for phase in ("decode", "prefill")
